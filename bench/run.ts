@@ -11,7 +11,7 @@ import type { RewritingMeasurement } from "./harness/rewriting.ts";
 import type { Variant } from "./harness/substitution.ts";
 import { COLUMNS, rewritingTable, slowdownTable } from "./harness/tables.ts";
 
-/** Pairs before the measured ones: behind them, engines have optimised what is hot. */
+/** Pairs before the measured ones, in which engines optimise hot code. */
 const WARM_UPS = 6;
 
 const USAGE = `usage: npm run bench -- [--suite SUITE]… [--only NAME]… [--pairs N] [--against CHECKOUT] [--write]

@@ -1,5 +1,5 @@
-// A copy of what is written in AssemblyScript that tools for TypeScript can read: decorators of functions and constants, which
-// TypeScript does not have, are comments in it.
+// A copy of the AssemblyScript sources that TypeScript tools can read: decorators of functions and constants, which TypeScript does not
+// have, become comments.
 import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -14,7 +14,7 @@ const mask = (text: string) => text.replaceAll(DECORATOR, "/*@$1*/\n");
 const unmask = (text: string) => text.replaceAll(MASKED_DECORATOR, "@$1\n");
 
 export class AssemblyCopy {
-  /** Holds the copy at the same paths as the repository, `biome.json` and `tsconfig.json`. */
+  /** Folder of the copy, with the repository's paths, `biome.json` and `tsconfig.json`. */
   readonly folder = mkdtempSync(join(tmpdir(), "memshade-assembly-"));
   readonly #files = globSync(`${SOURCE}/**/assembly/**/*.ts`, { cwd: ROOT }).filter(
     (file) => !file.endsWith(".generated.ts"),
@@ -29,7 +29,7 @@ export class AssemblyCopy {
     writeFileSync(join(this.folder, "tsconfig.json"), JSON.stringify(typeSettings(this.folder)));
   }
 
-  /** Files that are not what the copy says they should be. With `isWritten` they become that. */
+  /** Files that differ from the corrected copy. `isWritten`: writes the corrections back. */
   changedFiles(isWritten: boolean): string[] {
     return this.#files.filter((file) => {
       const text = unmask(readFileSync(join(this.folder, file), "utf8"));
@@ -44,18 +44,17 @@ export class AssemblyCopy {
   }
 }
 
-/** As for the other sources. */
+/** Settings of the other sources, with exceptions. */
 function biomeSettings(): object {
   const { formatter, linter } = JSON.parse(readFileSync(join(ROOT, "biome.json"), "utf8"));
   const ofAssembly = {
-    // Integers of 64 bits are precise.
+    // 64-bit integers are exact in AssemblyScript.
     correctness: { noPrecisionLoss: "off" },
-    // `isNaN` is one of its instructions.
-    // It has no imports of types alone.
+    // `isNaN` is an instruction in AssemblyScript, and there are no type-only imports.
     style: { ...linter.rules.style, useImportType: "off" },
     suspicious: { noDoubleEquals: { level: "error", fix: "safe" }, noGlobalIsNan: "off" },
   };
-  // Functions are compiled in the order of imports, and which come first changes the code.
+  // Functions are compiled in the order of imports, so sorting imports would change the code.
   return {
     formatter,
     assist: { enabled: false },
@@ -63,7 +62,7 @@ function biomeSettings(): object {
   };
 }
 
-/** Every file with the types that AssemblyScript brings for editors: its compiler reads only what an entry reaches. */
+/** Settings for all files, with the types that AssemblyScript provides for editors; its compiler reads only files that an entry reaches. */
 function typeSettings(folder: string): object {
   return {
     compilerOptions: {
@@ -76,7 +75,7 @@ function typeSettings(folder: string): object {
       noLib: true,
       typeRoots: [packageFile("assemblyscript/std/types")],
       types: ["assembly"],
-      // What is imported from beside the folder is not copied.
+      // Imports from outside the folder are not copied.
       rootDirs: [join(folder, SOURCE), join(ROOT, SOURCE)],
     },
     include: ["packages"],

@@ -41,7 +41,7 @@ function escapeXml(text: string): string {
 
 const number = (value: number): string => String(Math.round(value * 100) / 100);
 
-/** SVG of one piece of text in one style. Spaces are left to the places of the words. */
+/** SVG of one piece of text in one style. Spaces are implied by the positions of the words. */
 function drawPiece(text: string, style: Style, column: number, line: number): string {
   const top = PADDING + line * LINE_HEIGHT;
   const fill = `fill="${style.color}"${style.faint ? ' opacity="0.6"' : ""}`;

@@ -1,5 +1,5 @@
-// Everything that is checked without running the code, but for the types of the TypeScript: format and findings of Biome, the
-// same and types for what is written in AssemblyScript, and what nobody uses. `--write` repairs what can be repaired.
+// Runs all checks without running the code, except the types of TypeScript: format and findings of Biome, the same and types for
+// AssemblyScript, and unused code. `--write` repairs findings where possible.
 import { AssemblyCopy } from "./assembly-copy.ts";
 import { BIOME, KNIP, runTool, TSC } from "./tools.ts";
 
@@ -23,7 +23,7 @@ async function checkAssembly(): Promise<boolean> {
 const results = await Promise.all([
   runTool(BIOME, [...biomeArguments, "."]),
   checkAssembly(),
-  // Once with tests, scripts and benchmarks, and once what is published alone: it has nothing that only tests use.
+  // Two runs: with tests, scripts and benchmarks, and with the published code alone, which must contain nothing that only tests use.
   runTool(KNIP, []),
   runTool(KNIP, ["--production"]),
 ]);

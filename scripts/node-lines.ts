@@ -1,13 +1,13 @@
-// Runs the demo, a WASI program and an npm package with the newest Node of every supported line: engines differ in what they make of
-// modules with several memories. Fetches each Node through npm (120 MB) when it is used for the first time; `npm run build` comes before.
-// `npm run node-lines`, or with the lines to try: `npm run node-lines -- 22 26`.
+// Runs the demo, a WASI program and an npm package with the newest Node of every supported line, because engines differ in modules with
+// several memories. Fetches each Node through npm (120 MB) on its first use. Run `npm run build` first.
+// Usage: `npm run node-lines`, or with the lines to try: `npm run node-lines -- 22 26`.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { packageFile, ROOT } from "./tools.ts";
 
-/** The newest of each line when this was last looked at. */
+/** The newest version of each line at the last update of this list. */
 const NEWEST = ["22.23.5", "24.22.3", "25.9.0", "26.12.1"];
 
 const PACKAGE = `node-linux-${process.arch}`;
@@ -43,7 +43,7 @@ const { run } = await profile(readFileSync(${JSON.stringify(SHOP)}), async (inst
 });
 if (!(run.heap.allocations > 0)) throw new Error("no allocation was recorded");`;
 
-/** The program of a version of Node. */
+/** Path of a Node of this version, fetched if needed. */
 function fetchNode(version: string): string {
   const folder = join(CACHE, version);
   const node = join(folder, "package/bin/node");
@@ -61,7 +61,7 @@ function fetchNode(version: string): string {
   return node;
 }
 
-/** @throws Error unless the command ends well: with what it said */
+/** @throws Error with the command's output, unless the command succeeds */
 function run(command: string, args: readonly string[], cwd: string): void {
   const { status, signal, stdout, stderr, error } = spawnSync(command, args, { cwd, encoding: "utf8" });
   if (status === 0) return;

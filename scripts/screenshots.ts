@@ -1,5 +1,5 @@
-// Takes the pictures of the report page that the documents show: `node scripts/screenshots.ts`, after a build. They are real: the
-// demo's program runs, its page is written and opened in the system's Chromium, in both colour schemes.
+// Takes the pictures of the report page for the documentation: `node scripts/screenshots.ts`, after a build. The demo's program runs, and
+// its page is opened in the system's Chromium, in both colour schemes.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,7 +11,7 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const CHROMIUM = "/usr/bin/chromium";
 const MOST_BYTES = 200 * 1024;
 
-/** What is looked at, by the name of its picture. */
+/** Position in the page for each picture, by name of the picture. */
 const PICTURES: Readonly<Record<string, { readonly hash: string; readonly height: number }>> = {
   findings: { hash: "", height: 900 },
   source: { hash: "tab=source&finding=2&weight=dead", height: 760 },
@@ -45,7 +45,7 @@ try {
   rmSync(folder, { recursive: true });
 }
 
-/** Runs the demo's program with all tools, and returns the page of it. */
+/** Runs the demo's program with all tools, and returns its page. */
 function writeDemoPage(): string {
   const demo = join(ROOT, "packages/memshade/demo");
   const memshade = (...args: string[]) =>

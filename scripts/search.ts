@@ -1,5 +1,5 @@
-// Searches for modules that behave otherwise when they are rewritten, among modules that are made up at random: for so many
-// minutes each, from a seed that is drawn. `npm run search -- 30`, or with a first seed: `npm run search -- 30 12345`.
+// Searches random modules for ones that behave differently when they are rewritten, for a number of minutes, from a random seed.
+// Usage: `npm run search -- 30`, or with a first seed: `npm run search -- 30 12345`.
 import { spawnSync } from "node:child_process";
 import { randomInt } from "node:crypto";
 import { packageFile, ROOT } from "./tools.ts";

@@ -2,8 +2,8 @@ import { appendFileSync } from "node:fs";
 import type { Reporter } from "vitest/node";
 
 /**
- * Collects the lines in which tests say why they are skipped (`SKIPPED: …` by `console.warn`) into the file that
- * MEMSHADE_SKIPPED_TESTS names, so that they can be repeated where nobody overlooks them.
+ * Collects the lines in which tests give the reason for a skip (`SKIPPED: …` by `console.warn`) into the file named by
+ * MEMSHADE_SKIPPED_TESTS, so that they can be repeated in a prominent position.
  */
 export default class SkippedTests implements Reporter {
   onUserConsoleLog({ content }: { content: string }): void {

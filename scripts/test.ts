@@ -1,7 +1,7 @@
-// Checks the project: lint and types, and beside them tests. The last line says how many passed and failed.
-// Arguments are handed to the test runner, so `npm test -- test/code/wasm` runs the tests of one folder.
-// `npm run quick` (`--quick`) runs the tests in `*.test.ts` and checks only the types of what has changed. `npm test` runs those in
-// `*.slow.test.ts` too. `npm run long` (`--long`) runs those in `*.long.test.ts` alone: programs and searches that take minutes.
+// Checks the project: lint and types, and tests at the same time. The last line gives the numbers of passed and failed tests.
+// Arguments go to the test runner, so `npm test -- test/code/wasm` runs the tests of one folder.
+// `npm run quick` (`--quick`) runs the tests in `*.test.ts` and checks the types incrementally. `npm test` adds those in `*.slow.test.ts`.
+// `npm run long` (`--long`) runs only those in `*.long.test.ts`: programs and searches that take minutes.
 import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -38,7 +38,7 @@ const folder = mkdtempSync(join(tmpdir(), "memshade-tests-"));
 process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 const skippedFile = join(folder, "skipped.txt");
 
-/** Runs test files, and prints what the runner prints. Undefined if it ended without a report. */
+/** Runs test files, and prints the runner's output. Undefined if it ended without a report. */
 async function runTests(name: string, options: readonly string[]): Promise<TestReport | undefined> {
   console.log(`\n== tests, ${name}`);
   const reportFile = join(folder, `${name}.json`);
@@ -60,7 +60,7 @@ async function runTests(name: string, options: readonly string[]): Promise<TestR
   for (const { name: file, message, assertionResults } of failed) {
     const cases = assertionResults.filter(({ status }) => status === "failed");
     for (const { fullName } of cases) failures.push(fullName);
-    // A file that does not load has no tests that could fail.
+    // A file that does not load has no test cases that could fail.
     if (cases.length === 0)
       failures.push(`${file} could not be run: ${message?.split("\n")[0] ?? "unknown reason"}`);
   }
@@ -79,7 +79,7 @@ const checks = isLong
 const reports: (TestReport | undefined)[] = [];
 if (isLong) reports.push(await runTests("long", ["--exclude", "**/!(*.long).test.ts"]));
 else {
-  // Quick files share workers: a worker of its own costs such a file more than its tests.
+  // Quick files share workers: starting a worker costs such a file more than its tests.
   reports.push(await runTests("quick", ["--exclude", "**/*.{slow,long}.test.ts", "--isolate=false"]));
   if (!isQuick) reports.push(await runTests("slow", ["--exclude", "**/!(*.slow).test.ts"]));
 }

@@ -1,9 +1,8 @@
 /**
- * Whether unmodified npm packages do in a profiled page what they do in a plain one, and whether the profile has the same counts as
- * that of `memshade node` over the same work, where a package runs there.
- *
- *     node bench/browser/compare.ts [PACKAGE]…
- *
+ * Compares unmodified npm packages in a profiled page and in a plain one: results must be equal, and the profile must have the same counts
+ * as
+ * `memshade node` over the same work, if the package runs there.
+ * node bench/browser/compare.ts [PACKAGE]…
  * Prints the rows of the table in ../BROWSER.md. Needs Chromium (`CHROME_PATH`), `npm ci` and a built package.
  */
 import { execFileSync } from "node:child_process";
@@ -18,13 +17,13 @@ const FOLDER = fileURLToPath(new URL("packages/", import.meta.url));
 const LIBRARIES = fileURLToPath(new URL("../../node_modules/", import.meta.url));
 
 interface Package {
-  /** Its folder, and the package as npm has it. */
+  /** Folder of the package, and its name on npm. */
   name: string;
   npm: string;
   how: string;
   isIsolated?: boolean;
   isBundled?: boolean;
-  /** The script that does the same under Node. */
+  /** Script that does the same under Node. */
   node?: string;
 }
 
@@ -50,7 +49,7 @@ const FIGURES = ["allocations", "allocatedBytes", "peakBytes", "liveBlocks"] as 
 
 type Heap = Record<(typeof FIGURES)[number], number>;
 
-/** Serves a package's page until it has told what came out. */
+/** Serves a package's page until it has reported its result. */
 async function open({ name, isIsolated, isBundled }: Package): Promise<Site> {
   const root = join(FOLDER, name);
   const bundle = isBundled ? mkdtempSync(join(tmpdir(), "memshade-bundle-")) : undefined;
@@ -95,7 +94,7 @@ function underNode({ name, node }: Package): { told: string; heap: Heap | undefi
   return { told: told.trim(), heap: heapOf(folder).heap };
 }
 
-/** Figures that differ, as page and Node have them. */
+/** Figures that differ between page and Node, with both values. */
 function differences(page: Heap | undefined, node: Heap | undefined): string {
   if (page === undefined || node === undefined) return "no profile";
   const differing = FIGURES.filter((figure) => page[figure] !== node[figure]);

@@ -1,4 +1,4 @@
-/** Pages that tell what came out, opened in Chromium alone and by memshade. */
+/** Pages that report their results, opened in Chromium alone and by memshade. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
@@ -18,22 +18,21 @@ const TYPES: Readonly<Record<string, string>> = {
   ".mjs": "text/javascript",
   ".wasm": "application/wasm",
 };
-/** Pages say by `tell` what a promise came to. */
+/** Function `tell`, by which a page reports the result of a promise. */
 const TELL = `<script>const tell = (promise) =>
   promise.then(String, (error) => "failed: " + error).then((body) => fetch("/told", { method: "POST", body }));</script>`;
 
 export interface Site {
   url: string;
-  /** What the page has told. */
+  /** The page's report. */
   told: Promise<string>;
   close(): void;
 }
 
 /**
- * Serves a page until it has told what came out.
- *
- * @param read what stands behind a path; undefined: nothing
- * @param path the page's
+ * Serves a page until it has reported its result.
+ * @param read returns the content of a path; undefined: not found
+ * @param path path of the page
  */
 export async function serve(
   read: (path: string) => string | Buffer | undefined,
@@ -74,7 +73,7 @@ export async function serve(
   };
 }
 
-/** A page that has told nothing by then has failed. */
+/** Rejects after the time limit of a page. */
 async function late(): Promise<string> {
   await setTimeout(120_000, undefined, { ref: false });
   return "failed: nothing was told";
@@ -95,7 +94,7 @@ export async function tellPlain({ url, told, close }: Site): Promise<string> {
   return text;
 }
 
-/** @returns what was told, the folder of the run, and how long a dump takes, ms */
+/** @returns the page's report, the folder of the run, and the time of a dump, ms */
 export async function tellProfiled(
   { url, told, close }: Site,
   options: readonly string[] = [],

@@ -1,9 +1,8 @@
 /**
- * What it costs a page to be profiled: its load, the start of a worker, compiling a module, steady work over a module beside the same
- * under Node, and a dump. Plain and profiled in alternation, medians.
- *
- *     node bench/browser/targets.ts [PAIRS]
- *
+ * Measures the cost of profiling a page: its load, the start of a worker, compiling a module, steady work over a module compared with the
+ * same
+ * under Node, and a dump. Plain and profiled runs alternate; figures are medians.
+ * node bench/browser/targets.ts [PAIRS]
  * Prints the rows of the last table in ../BROWSER.md, and the figures of each pair on standard error; a pair takes about a minute.
  * Needs Chromium (`CHROME_PATH`), `npm ci` and a built package.
  */

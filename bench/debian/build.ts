@@ -4,9 +4,9 @@ import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /**
- * Fetches the sources of SQLite, zstd, zlib and Lua as the Debian at hand has them, and builds a benchmark program over each
- * with clang 22 and wasi-libc. Needs apt, dpkg-dev, clang-22 with its wasm32 libraries, wasi-libc, make, gcc and tclsh; no
- * rights of an administrator, and leaves apt's own lists alone.
+ * Fetches the sources of SQLite, zstd, zlib and Lua from this machine's Debian release, and builds a benchmark program over each
+ * with clang 22 and wasi-libc. Needs apt, dpkg-dev, clang-22 with its wasm32 libraries, wasi-libc, make, gcc and tclsh, but no
+ * administrator rights; apt's own lists stay unchanged.
  */
 const folder = fileURLToPath(new URL("./", import.meta.url));
 const sources = join(folder, "sources");
@@ -17,7 +17,7 @@ const COMPILE =
     " ",
   );
 
-/** A program: the source package it takes, what makes that ready for use, and what is compiled beside its own file. */
+/** A program: its source package, the commands that prepare the package, and the files compiled besides its own. */
 interface Program {
   name: string;
   package: string;
@@ -63,13 +63,13 @@ const PROGRAMS: readonly Program[] = [
       join(folder, "lua/errors.h"),
       `-I${join(folder, "lua")}`,
       `-I${join(source, "src")}`,
-      // Otherwise the time and addresses seed the hashes of strings.
+      // Without this seed, the hashes of strings depend on time and addresses.
       "-Dluai_makeseed(L)=1",
       "-D_WASI_EMULATED_SIGNAL",
       "-D_WASI_EMULATED_PROCESS_CLOCKS",
       "-lwasi-emulated-signal",
       "-lwasi-emulated-process-clocks",
-      // The programs, and the libraries that need an operating system.
+      // Excludes the programs, and the libraries that need an operating system.
       ...without(globSync(join(source, "src/*.c")), /^(lua|luac|linit|liolib|loslib|loadlib|ldblib)\.c$/),
     ],
   },
@@ -87,7 +87,7 @@ function run(command: string, args: readonly string[], cwd: string): void {
   process.exit(1);
 }
 
-/** Entries of apt for source packages, made from those for binary ones. */
+/** apt entries for source packages, derived from those for binary packages. */
 function sourceEntries(): { oneLine: string; stanzas: string } {
   const read = (pattern: string) => globSync(pattern).map((file) => readFileSync(file, "utf8"));
   const lines = read("/etc/apt/{sources.list,sources.list.d/*.list}")
@@ -120,7 +120,7 @@ function fetch(packages: readonly string[]): void {
   run("apt-get", [...options, "source", ...packages], sources);
 }
 
-/** Where a source package lies unpacked, undefined if it does not. */
+/** Folder of an unpacked source package; undefined if it is not unpacked. */
 function unpacked(name: string): string | undefined {
   return globSync(join(sources, `${name}-*/`))[0];
 }

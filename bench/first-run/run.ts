@@ -1,10 +1,8 @@
 /**
- * What whole commands cost: `memshade node script.js` over `node script.js`, processor time (user and system, with children) and
- * the largest process, in alternation, each run in a new folder. Needs `/usr/bin/time` (GNU).
- *
- *     node bench/first-run/run.ts [--pairs 5] [--against CHECKOUT] [--write] [SCRIPT]…
- *
- * Without scripts, those beside this file. `--write` puts the table into FIRST-RUN.md here and into the project's README.
+ * Measures whole commands: `memshade node script.js` over `node script.js`, processor time (user and system, with children) and
+ * the largest process. Runs alternate, each in a new folder. Needs `/usr/bin/time` (GNU).
+ * node bench/first-run/run.ts [--pairs 5] [--against CHECKOUT] [--write] [SCRIPT]…
+ * Without scripts, it takes those next to this file. `--write` puts the table into FIRST-RUN.md here and into the project's README.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
@@ -26,7 +24,7 @@ interface Measured {
 interface Row {
   name: string;
   plain: Cost;
-  /** By checkout, then by `TOOLS`. */
+  /** Measurements by checkout, then by `TOOLS`. */
   tools: Measured[][];
 }
 
@@ -83,7 +81,7 @@ function table(rows: readonly Row[]): string {
   ].join("\n");
 }
 
-/** Puts a table between the marks that README.md has for it. */
+/** Puts a table between its marks in README.md. */
 function writeToReadme(text: string): void {
   const path = join(ROOT, "README.md");
   const [begin, end] = ["<!-- first run -->", "<!-- first run ends -->"];

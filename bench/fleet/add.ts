@@ -1,6 +1,6 @@
-// What adding to a store costs beside merging: `node bench/fleet/add.ts app.exe app.memprofraw [RUNS] [CONTEXTS]` makes raw profiles of one
-// capture, and gives them to `store add` and to `merge` in alternation, all and one alone. What one more costs is the slope between them, in
-// CPU time, as adding writes nothing that a disk has to wait for.
+// Measures the cost of adding to a store compared with merging: `node bench/fleet/add.ts app.exe app.memprofraw [RUNS] [CONTEXTS]` makes
+// raw profiles of one capture. It passes one and all of them to `store add` and to `merge`, in alternation. The cost of one more profile is
+// the slope between the two, in CPU time, because adding does not wait for a disk.
 import "../../packages/memshade/scripts/check-generated.ts";
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";

@@ -1,5 +1,5 @@
-// How long questions to a large store take: `node bench/fleet/run.ts [RUNS] [CONTEXTS]` makes one of made-up runs in a temporary folder, and
-// asks it as a user would. Times are of whole commands; memory is the most that they had.
+// Measures queries to a large store: `node bench/fleet/run.ts [RUNS] [CONTEXTS]` makes a store of generated runs in a temporary folder, and
+// queries it as a user would. Times are of whole commands; memory is their peak.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -20,7 +20,7 @@ const CONTEXTS = contexts ?? 2000;
 const RUNS_PER_BUILD = 20;
 const DEPTH = 12;
 
-/** One number per run that is a key of its own. */
+/** A number per run that serves as a key of its own. */
 const RUN_KEY = "r.range * 7919 + 17";
 
 function writeContexts(store: string): void {

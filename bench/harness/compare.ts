@@ -3,10 +3,7 @@ import type { Workload } from "./programs.ts";
 import { findWorkload } from "./programs.ts";
 import { ModuleSubstitution, type Variant } from "./substitution.ts";
 
-/**
- * Options with which a workload's modules are rewritten: the file's name and its glue, as `memshade node` finds
- * them for a program.
- */
+/** Options with which a workload's modules are rewritten: the file's name and its glue, as `memshade node` finds them. */
 export function glueOptions(workload: Workload): (bytes: Uint8Array) => { name: string; glue?: string } {
   const files = workload
     .files()
@@ -20,7 +17,7 @@ export function glueOptions(workload: Workload): (bytes: Uint8Array) => { name: 
   };
 }
 
-/** One result of a workload in one variant: what it returned, or what it threw. */
+/** Result of a workload in one variant: its return value, or the exception. */
 export async function resultOf(
   workload: Workload,
   substitution: ModuleSubstitution,

@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 
-/** Date, versions and machine of a measurement, as a line of Markdown. */
 export function machine(): string {
   const { version } = JSON.parse(
     readFileSync(new URL("../../packages/memshade/package.json", import.meta.url), "utf8"),

@@ -7,11 +7,11 @@ import { type Instrumenter, instrumenterOf, ModuleSubstitution, type Variant } f
 /** One program, one variant. Times are CPU milliseconds, user and system, of the whole process. */
 export interface VariantMeasurement {
   plainMs: number[];
-  /** instrumented / plain of each pair, those of the warm-up left out. */
+  /** instrumented / plain for each pair, without the warm-up. */
   ratios: number[];
   /** The same with the instrumenter of another checkout. */
   againstRatios: number[];
-  /** Size of the code after rewriting over that before, summed over the program's modules. */
+  /** Code size after rewriting divided by that before, summed over the program's modules. */
   codeGrowth: number;
 }
 
@@ -36,12 +36,12 @@ async function runOnce(workload: Workload, substitution: ModuleSubstitution, var
   return { result, cpuMs: (used.user + used.system) / 1000 };
 }
 
-/** Milliseconds in which engines finish what they compile beside a program. */
+/** Milliseconds in which engines finish compiling in the background. */
 const COMPILING_MS = 50;
 
 /**
- * Runs plain and instrumented in alternation, and as another checkout instruments it where one is given, each time
- * with a fresh instance; the first `warmUps` pairs are not measured. Throws when a result differs from the plain one.
+ * Runs plain and instrumented programs in alternation, also with the instrumenter of another checkout if one is given, each time
+ * with a fresh instance. The first `warmUps` pairs are not measured. Throws if a result differs from the plain one.
  */
 export async function measureVariant(
   workload: Workload,

@@ -20,7 +20,7 @@ import { MemoryWasi } from "./wasi.ts";
 
 const KERNEL_FOLDER = new URL("../../packages/memshade/test/fixtures/programs/kernels/", import.meta.url);
 
-/** Arguments that make a plain run take 70–170 ms on the machines of RESULTS.md, and a few milliseconds. */
+/** Arguments with which a plain run takes 70–170 ms on the machines of RESULTS.md, and a few milliseconds. */
 const KERNEL_ARGUMENTS: Record<string, Record<Scale, string[]>> = {
   matrix: { full: ["320", "8"], small: ["48", "4"] },
   stencil: { full: ["500", "500"], small: ["48", "10"] },
@@ -36,7 +36,7 @@ const KERNEL_ARGUMENTS: Record<string, Record<Scale, string[]>> = {
 
 const DEBIAN_FOLDER = new URL("../debian/built/", import.meta.url);
 
-/** The same for programs over source packages of Debian; see `bench/debian/build.ts`. */
+/** The same for programs over Debian source packages; see `bench/debian/build.ts`. */
 const DEBIAN_ARGUMENTS: Record<string, Record<Scale, string[]>> = {
   sqlite: { full: ["25000"], small: ["200"] },
   zstd: { full: ["3000000"], small: ["30000"] },
@@ -44,7 +44,7 @@ const DEBIAN_ARGUMENTS: Record<string, Record<Scale, string[]>> = {
   lua: { full: ["12"], small: ["1"] },
 };
 
-/** A WASI program as a workload: a fresh instance each run, its output and ending as the result. */
+/** A WASI program as a workload: a fresh instance each run, with its output and its end as the result. */
 function wasiProgram(name: string, file: URL, args: Record<Scale, string[]>): Workload {
   return {
     name,
@@ -74,7 +74,7 @@ const kernels = (...names: string[]): Workload[] =>
     ),
   );
 
-/** Small programs of our own, in a table of their own: no mean of real programs contains them. */
+/** Small programs of our own, in a separate table: means of real programs exclude them. */
 export const KERNELS: readonly Workload[] = kernels(
   "matrix",
   "stencil",
@@ -91,12 +91,12 @@ export const KERNELS: readonly Workload[] = kernels(
 /** Modules from npm, through their own JavaScript. */
 export const MODULES: readonly Workload[] = [sqljs, zstd, treeSitter, quickjs, resvg, sqliteWasm, tiktoken];
 
-/** C libraries as Debian has them and clang leaves them. */
+/** C libraries from Debian, compiled by clang without further processing. */
 const C_PROGRAMS: readonly Workload[] = Object.entries(DEBIAN_ARGUMENTS).map(([name, args]) =>
   wasiProgram(`c-${name}`, new URL(`${name}.wasm`, DEBIAN_FOLDER), args),
 );
 
-/** Real programs that nobody looks at but before a release: no decision may follow from a single one of them. */
+/** Real programs that are measured only before a release: no decision may follow from one of them. */
 const APART: readonly Workload[] = [yoga, brotli, rapier, graphviz, hashWasm, jq];
 
 export const SUITES = { real: [...MODULES, ...C_PROGRAMS], apart: APART, kernels: KERNELS } as const;

@@ -13,7 +13,6 @@ export interface RewritingMeasurement {
   codeGrowth: number;
 }
 
-/** Rewrites a module `runs` times. */
 export function measureRewriting(path: string, runs: number): RewritingMeasurement {
   const bytes = new Uint8Array(readFileSync(path));
   const file = path.split("/").at(-1) as string;

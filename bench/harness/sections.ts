@@ -1,6 +1,6 @@
 const CODE_SECTION = 10;
 
-/** Size of a module's code section payload in bytes; 0 where there is none. */
+/** Size of a module's code section payload in bytes; 0 if there is none. */
 export function codeSectionBytes(module: Uint8Array): number {
   for (let at = 8; at < module.length; ) {
     const id = module[at++];

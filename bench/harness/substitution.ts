@@ -8,28 +8,28 @@ import { nativeSha256 } from "../../packages/memshade/src/record/host/module/nat
 import type { InstrumentOptions } from "../../packages/memshade/src/record/tools/index.ts";
 import { instrument, readInstrumentedInfo } from "../../packages/memshade/src/record/tools/index.ts";
 
-/** What a program's modules are replaced with before they are compiled. */
+/** Variants in which a program's modules are instrumented before they are compiled. */
 export const VARIANTS = {
   plain: undefined,
   /** The access counters alone. */
   counters: { tools: ["heap"], countersOnly: true },
-  /** The heap profiler as users get it. */
+  /** The heap profiler with default options. */
   full: { tools: ["heap"] },
   alloc: { tools: ["alloc"] },
   exact: { tools: ["heap"], exactHistogram: true },
   /** Lines per interval of a million accesses. */
   workingset: { tools: ["workingset"] },
-  /** The same where alignment hints are trusted, and where real time would make the intervals. */
+  /** The same with trusted alignment hints, and with intervals of 20 ms of real time. */
   "workingset aligned": { tools: ["workingset"], workingset: { assumeAligned: true } },
   "workingset timed": { tools: ["workingset"], workingset: { unit: "wall", interval: 20e6 } },
-  /** Reuse distances too: of 1 % of the lines, and of all. */
+  /** Reuse distances as well: of 1 % of the lines, and of all. */
   locality: { tools: ["workingset"], workingset: { locality: {} } },
-  "locality exact": { tools: ["workingset"], workingset: { locality: { method: "exact" } } },
+  "locality of all lines": { tools: ["workingset"], workingset: { locality: { rate: 1 } } },
   /** Whose the lines are. */
   "first touch": { tools: ["workingset"], workingset: { attribution: { firstTouch: true } } },
   fill: { tools: ["workingset"], workingset: { attribution: { fill: true } } },
   owners: { tools: ["workingset"], workingset: { attribution: { owners: true } } },
-  /** The waste tool as users get it. */
+  /** The waste tool with default options. */
   waste: { tools: ["waste"] },
   /** The same with writers, readers and values, and by calling context. */
   "waste pairs": { tools: ["waste"], waste: { pairs: true } },
@@ -39,10 +39,10 @@ export const VARIANTS = {
 
 export type Variant = keyof typeof VARIANTS;
 
-/** As `memshade run` and `memshade node` have it. V8 takes memory that is not shared for garbage to come, and collects. */
+/** Options of `memshade run` and `memshade node`. V8 counts unshared memory as garbage to come, and collects more often. */
 const AS_USERS_GET_IT: InstrumentOptions = { sharedShadow: true, sha256: nativeSha256 };
 
-/** What rewrites modules and stands between them and their imports, of one checkout. */
+/** Functions of one checkout that rewrite modules and wrap their imports. */
 export interface Instrumenter {
   instrument: typeof instrument;
   readInstrumentedInfo: typeof readInstrumentedInfo;
@@ -51,7 +51,7 @@ export interface Instrumenter {
 
 const OURS: Instrumenter = { instrument, readInstrumentedInfo, guardImports };
 
-/** The instrumenter of another checkout: of today's folders, or of those of version 0.1. */
+/** The instrumenter of another checkout, in today's folder layout or in that of version 0.1. */
 export async function instrumenterOf(checkout: string): Promise<Instrumenter> {
   const source = resolve(checkout, "packages/memshade/src");
   const load = (...paths: string[]) => {
@@ -68,7 +68,7 @@ export async function instrumenterOf(checkout: string): Promise<Instrumenter> {
   };
 }
 
-/** Rewrites a module as a variant says; the plain variant is the module itself. */
+/** Rewrites a module for a variant; the plain variant is the module itself. */
 export function rewrite(
   bytes: Uint8Array,
   variant: Variant,
@@ -81,22 +81,22 @@ export function rewrite(
     : instrumenter.instrument(bytes, { ...AS_USERS_GET_IT, ...chosen, ...options }).bytes;
 }
 
-/** Emscripten makes modules below this size while it runs, to give a JavaScript function a wasm signature. */
+/** Emscripten makes modules below this size at run time, to give a JavaScript function a wasm signature. */
 const TRAMPOLINE_BYTES = 128;
 
-/** Exports that instrumentation added, which the program must not see. */
+/** Prefix of the exports that instrumentation adds, which the program must not see. */
 export const ADDED_EXPORT = "memshade.";
 
 /**
- * Replaces every module which this process compiles from bytes, while installed: WebAssembly.Module, compile,
- * instantiate and their streaming twins. Each variant of each module is rewritten and compiled once and then reused, so
- * that a measured run pays for neither.
+ * While installed, replaces every module that this process compiles from bytes: WebAssembly.Module, compile,
+ * instantiate and their streaming variants. Each variant of each module is rewritten and compiled once and then reused, so
+ * that a measured run includes neither.
  */
 export class ModuleSubstitution {
   variant: Variant = "plain";
-  /** Who rewrites, from now on. */
+  /** The instrumenter in use. */
   instrumenter: Instrumenter = OURS;
-  /** Modules seen, in order of first use. Those that JavaScript glue makes up for one function are left out. */
+  /** Modules in order of first use, without those that JavaScript glue generates for one function. */
   readonly seen: { bytes: Uint8Array; sizes: Partial<Record<Variant, number>> }[] = [];
   readonly #options: (bytes: Uint8Array) => InstrumentOptions;
   readonly #compiled = new Map<string, WebAssembly.Module>();
@@ -112,7 +112,7 @@ export class ModuleSubstitution {
     this.#options = options;
   }
 
-  /** The compiled module that stands for `source` in the current variant. */
+  /** The compiled module that replaces `source` in the current variant. */
   module(source: BufferSource): WebAssembly.Module {
     const bytes = ArrayBuffer.isView(source)
       ? new Uint8Array(source.buffer, source.byteOffset, source.byteLength)
@@ -135,7 +135,7 @@ export class ModuleSubstitution {
     return module;
   }
 
-  /** The bytes of a module in a variant. */
+  /** Bytes of a module in a variant. */
   rewritten(bytes: Uint8Array, variant: Variant): Uint8Array {
     return rewrite(bytes, variant, this.#options(bytes), this.instrumenter);
   }
@@ -150,7 +150,7 @@ export class ModuleSubstitution {
     return hideAddedExports(instance);
   }
 
-  /** An instance was made, with these exports, the added ones included. */
+  /** Called for a new instance with all its exports, the added ones included. */
   protected instantiated(_module: WebAssembly.Module, _exports: WebAssembly.Exports): void {}
 
   install(): void {
@@ -194,7 +194,7 @@ export class ModuleSubstitution {
   }
 }
 
-/** Gives the instance an `exports` object without the added names; a program that lists its exports sees its own. */
+/** Gives the instance an `exports` object without the added names, so that a program that lists its exports sees its own. */
 export function hideAddedExports(instance: WebAssembly.Instance): WebAssembly.Instance {
   const names = Object.keys(instance.exports);
   if (!names.some((name) => name.startsWith(ADDED_EXPORT))) return instance;

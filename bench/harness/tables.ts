@@ -3,7 +3,7 @@ import type { RewritingMeasurement } from "./rewriting.ts";
 import { geometricMean, median } from "./statistics.ts";
 import type { Variant } from "./substitution.ts";
 
-/** The columns of the tables: what is measured, and what it is called. */
+/** Columns of the tables: variants and their titles. */
 export const COLUMNS: Partial<Record<Variant, string>> = {
   alloc: "alloc",
   full: "heap",
@@ -21,9 +21,9 @@ function markdownTable(header: readonly string[], rows: readonly (readonly strin
 const ratio = (value: number) => value.toFixed(2);
 
 /**
- * Programs with the median ratio of each variant, the growth of the heap profiler's code, and the geometric means.
- * Where another checkout was measured too, its ratios stand in brackets. A program in which the tool found nothing to follow,
- * as one without an allocator, has no ratio and is in no mean.
+ * Programs with the median ratio of each variant, the code growth of the heap profiler, and the geometric means.
+ * Ratios of another checkout are in brackets. A program without anything to record for a tool,
+ * such as one without an allocator, has no ratio and is in no mean.
  */
 export function slowdownTable(programs: readonly ProgramMeasurement[], variants: readonly Variant[]): string {
   const follows = ({ variants: measured }: ProgramMeasurement, variant: Variant) =>

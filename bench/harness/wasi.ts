@@ -1,11 +1,11 @@
-/** What a program is started with. Clock and random numbers are fixed, so that every run sees the same world. */
+/** Environment of a program. Clock and random numbers are fixed, so that every run is the same. */
 export interface WasiOptions {
   args: readonly string[];
   env?: Readonly<Record<string, string>>;
   stdin?: Uint8Array;
 }
 
-/** How a program ended: by returning or `proc_exit` (exit), by a trap, or by an exception that left the module. */
+/** End of a program: by returning or `proc_exit` (exit), by a trap, or by an exception that left the module. */
 export type WasiEnd =
   | { kind: "exit"; exitCode: number }
   | { kind: "trap" | "exception"; message: string; frames: string[] };
@@ -23,7 +23,7 @@ class ProgramExit extends Error {
 }
 
 /**
- * A deterministic WASI preview 1 host without a file system: arguments, environment, standard streams kept in memory,
+ * A deterministic WASI preview 1 host without a file system: arguments, environment, standard streams in memory,
  * a clock that ticks a millisecond per reading, and a fixed random sequence.
  */
 export class MemoryWasi {
@@ -38,7 +38,7 @@ export class MemoryWasi {
     this.#options = options;
   }
 
-  /** The import object; every function of preview 1 that is not served answers ENOSYS. */
+  /** The import object; preview 1 functions that are not implemented return ENOSYS. */
   get imports(): WebAssembly.Imports {
     const served = this.#functions();
     const wasi = new Proxy(served, {
@@ -47,7 +47,7 @@ export class MemoryWasi {
     return { wasi_snapshot_preview1: wasi, wasi_unstable: wasi };
   }
 
-  /** Runs a command's `_start`, or a reactor's `_initialize`, and says how it ended. */
+  /** Runs a command's `_start`, or a reactor's `_initialize`, and returns its end. */
   start(instance: WebAssembly.Instance): WasiEnd {
     const exports = instance.exports as Record<string, WebAssembly.ExportValue>;
     this.#memory = exports.memory as WebAssembly.Memory;
@@ -181,7 +181,7 @@ export class MemoryWasi {
   }
 }
 
-/** Tells an exit, a trap (also exhaustion of the stack) and a thrown exception from each other. */
+/** Distinguishes an exit, a trap (also exhaustion of the stack) and a thrown exception. */
 export function describeEnd(thrown: unknown): WasiEnd {
   if (thrown instanceof ProgramExit) return { kind: "exit", exitCode: thrown.exitCode };
   if (thrown instanceof WebAssembly.RuntimeError || thrown instanceof RangeError)
@@ -191,7 +191,7 @@ export function describeEnd(thrown: unknown): WasiEnd {
 }
 
 /**
- * The wasm functions on an error's stack, innermost first, as `name[index]`. Functions that instrumentation added stand
+ * The wasm functions on an error's stack, innermost first, as `name[index]`. Functions that instrumentation added have indices
  * behind the program's own: `programFrames` drops them.
  */
 function wasmFrames(error: Error): string[] {
@@ -203,7 +203,7 @@ function wasmFrames(error: Error): string[] {
   return frames;
 }
 
-/** Those frames that are functions of the program itself, which has so many, each once. */
+/** Frames of the program's own functions, of which there are `functionCount`; repeats in a row once. */
 export function programFrames(frames: readonly string[], functionCount: number): string[] {
   const indexOf = (frame: string) => Number(/\[(\d+)\]$/.exec(frame)?.[1]);
   return [...new Set(frames.filter((frame) => indexOf(frame) < functionCount))];

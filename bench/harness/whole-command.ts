@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** What a command took: processor time, user and system, with children, and the largest process. */
+/** Cost of a command: processor time, user and system, with children, and the largest process. */
 export interface Cost {
   seconds: number;
   mebibytes: number;
@@ -12,8 +12,7 @@ export interface Cost {
 
 /**
  * Runs a command in a new folder. Needs `/usr/bin/time` (GNU).
- *
- * @param launcher a command that starts the one behind it; what it takes itself is left out
+ * @param launcher a command that starts the measured one; its own cost is excluded
  */
 export function costOf(command: readonly string[], input?: string, launcher: readonly string[] = []): Cost {
   const folder = mkdtempSync(join(tmpdir(), "whole-command-"));

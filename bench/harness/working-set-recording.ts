@@ -9,13 +9,13 @@ import { glueOptions } from "./compare.ts";
 import type { Scale, Workload } from "./programs.ts";
 import { ModuleSubstitution } from "./substitution.ts";
 
-/** The tables of the working-set tool in one instance. */
+/** Tables of the working-set tool in one instance. */
 export interface WorkingSetInstance {
   memory: WebAssembly.Memory;
   layout: WorkingSetLayout;
 }
 
-/** A program that records its working set, with options of one's own. */
+/** A program that records its working set with given options. */
 export class WorkingSetRecording extends ModuleSubstitution {
   readonly #workload: Workload;
   readonly #options: NonNullable<InstrumentOptions["workingset"]>;
@@ -48,7 +48,7 @@ export class WorkingSetRecording extends ModuleSubstitution {
       this.#instances.push({ memory: memory as WebAssembly.Memory, layout });
   }
 
-  /** Runs the program once, with instances of its own: what they recorded, and the CPU time of the work, user and system. */
+  /** Runs the program once with new instances; returns their records, and the CPU time of the work, user and system. */
   async run(scale: Scale): Promise<{ instances: readonly WorkingSetInstance[]; cpuMs: number }> {
     this.install();
     this.#instances = [];

@@ -8,7 +8,7 @@ import {
 } from "../../packages/memshade/src/profile/formats/memprof-raw/index.ts";
 import { blockMib } from "../../packages/memshade/src/profile/model/mib.ts";
 
-/** Numbers from 0 below 1 that are the same in every run. */
+/** Returns seeded random numbers from 0 to below 1. */
 export function randomNumbers(seed: number): () => number {
   let state = seed;
   return () => {
@@ -17,7 +17,7 @@ export function randomNumbers(seed: number): () => number {
   };
 }
 
-/** Offsets in the segment of code that has debug information: PCs of a raw profile, and what lies between them. */
+/** Offsets in the code segment with debug information: PCs of a raw profile, and addresses between them. */
 export function codePlaces(sample: string): number[] {
   const raw = readRaw(readFileSync(sample));
   const segment = raw.segments[0]!;
@@ -32,14 +32,13 @@ export function codePlaces(sample: string): number[] {
 export interface GenerateOptions {
   readonly profiles: number;
   readonly contexts: number;
-  /** Part of the contexts that only one profile has, 0 to 1. */
+  /** Share of the contexts that only one profile has, 0 to 1. */
   readonly unique: number;
 }
 
 /**
- * Writes raw profiles of one program: call paths through PCs of its code that have line rows, each profile with other
+ * Writes raw profiles of one program: call paths through PCs of its code that have line rows. Each profile has other
  * addresses, as if it had been loaded elsewhere.
- *
  * @returns paths of the files
  */
 export function generateProfiles(

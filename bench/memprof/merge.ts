@@ -8,8 +8,8 @@ import { gzipSync } from "node:zlib";
 import { codePlaces, generateProfiles } from "./generate.ts";
 
 // Merges many generated raw profiles with memshade and with llvm-profdata, in alternation:
-//   node bench/memprof/merge.ts --binary app.exe --sample app.memprofraw [--profiles 500] [--contexts 10000]
-// [--unique 0.01] (the part of the contexts that only one profile has) [--threads N] [--built] (the built command)
+// node bench/memprof/merge.ts --binary app.exe --sample app.memprofraw [--profiles 500] [--contexts 10000] [--unique 0.01] (share of the
+// contexts that only one profile has) [--threads N] [--built] (the built command)
 
 const { values } = parseArgs({
   options: {
@@ -40,7 +40,7 @@ interface Measured {
   readonly peakMebibytes: number;
 }
 
-/** Runs a command under `time`, which knows the peak of its memory. */
+/** Runs a command under `time`, which measures its peak memory. */
 function measure(command: string, args: readonly string[]): Measured {
   const { stderr, status } = spawnSync("/usr/bin/time", ["-f", "TIME %e %U %S %M", command, ...args], {
     encoding: "utf8",

@@ -8,15 +8,15 @@ import { neededObjects } from "../../packages/memshade/src/record/native/start/n
 import { inPlaceOf } from "../rewrite/namespace.ts";
 import { loadedFiles, type RewrittenFiles } from "../rewrite/rewritten-files.ts";
 
-/** Commands that start the one behind them with other files in the place of its own. Nothing is preloaded, and nothing recorded. */
+/** Launchers that start a command with replaced files. Nothing is preloaded or recorded. */
 export interface InPlace {
-  /** The files are rewritten, with nothing inserted. */
+  /** Launcher with rewritten files, without inserted code. */
   rewritten: string[];
-  /** With a tool's code. */
+  /** Launcher with a tool's code inserted. */
   inserted: string[];
 }
 
-/** @param folder a new one is made in it @param plain rewrites with nothing inserted */
+/** @param folder parent of a new folder @param plain rewrites with nothing inserted */
 export async function inPlace(
   [program, ...args]: readonly string[],
   input: string | undefined,

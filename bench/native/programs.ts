@@ -5,13 +5,13 @@ import { join } from "node:path";
 /** A program with work for a second or more. */
 export interface NativeProgram {
   name: string;
-  /** The package of Debian that has it, or what compiles it. */
+  /** Debian package of the program, or its compiler. */
   package: string;
-  /** The command; undefined where it is not installed. `folder`: for what has to be written first. */
+  /** The command; undefined if it is not installed. `folder`: for files that must be written first. */
   command: (folder: string) => string[] | undefined;
-  /** What it reads from standard input. */
+  /** Standard input. */
   input?: string;
-  /** Looked at before a release only. */
+  /** True for programs that are measured only before a release. */
   isApart?: boolean;
 }
 
@@ -41,7 +41,7 @@ export const PROGRAMS: readonly NativeProgram[] = [
   },
 ];
 
-/** Small programs that do one thing each: what inserted code costs shows most there. */
+/** Small programs that each do one thing, so that the cost of inserted code shows most. */
 export const KERNELS: readonly NativeProgram[] = [
   { name: "matrix", package: "gcc", command: kernel("matrix") },
   { name: "hashmap", package: "gcc", command: kernel("hashmap") },
@@ -50,7 +50,7 @@ export const KERNELS: readonly NativeProgram[] = [
   { name: "words", package: "gcc", isApart: true, command: kernel("words") },
 ];
 
-/** Compiled as most programs are. */
+/** Compiles a kernel with the options of most programs. */
 function kernel(name: string) {
   return (folder: string) => {
     const path = join(folder, name);

@@ -1,14 +1,15 @@
 /**
- * What recording a native program costs: `memshade run PROGRAM` over the program alone, processor time (user and system, with
- * children) of whole commands and the largest process, in alternation, each in a new folder. Outputs are compared.
+ * Measures the cost of recording a native program: `memshade run PROGRAM` over the program alone, processor time (user and system, with
+ * children) of whole commands and the largest process. Runs alternate, each in a new folder. Outputs are compared.
  * Needs `/usr/bin/time` (GNU).
- *
- *     node bench/native/run.ts [--pairs 5] [--only NAME]… [--apart] [--peers] [--write] [--tool NAME [--who]]
- *
- * `--tool`: heap, waste or workingset; the programs are rewritten by that tool, and small kernels (`kernels/`) besides. Columns say what rewriting alone
- * costs, and the code of the tool without memshade around it. `--who`: with the owners of a working set. `--apart`: with the programs that are looked at
- * before a release only. `--peers`: heaptrack and Valgrind's DHAT, where they are installed, once each. `--write`: with those kept apart, as a section of
- * NATIVE.md beside this folder, and without a tool the mean to docs/costs.md.
+ * node bench/native/run.ts [--pairs 5] [--only NAME]… [--apart] [--peers] [--write] [--tool NAME [--who]]
+ * `--tool`: heap, waste or workingset; programs are rewritten by this tool, and small kernels (`kernels/`) are added. Columns give the cost
+ * of
+ * rewriting alone, and of the tool's code without memshade around it. `--who`: with the owners of a working set. `--apart`: with the
+ * programs that
+ * are measured only before a release. `--peers`: heaptrack and Valgrind's DHAT, if installed, once each. `--write`: includes `--apart`,
+ * writes a section of
+ * NATIVE.md next to this folder, and without a tool the mean to docs/costs.md.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -32,7 +33,7 @@ const PEERS: Readonly<Record<string, readonly string[]>> = {
 
 const TOOLS = { heap: "heap", waste: "waste", workingset: "working-set" } as const;
 
-/** The slowest take minutes for a program of two seconds; longer ones have given up. */
+/** Time limit of peers. The slowest take minutes for a program of two seconds; longer runs have failed. */
 const PEER_LIMIT = ["timeout", "-k", "5", "300"];
 
 interface Row {
@@ -41,10 +42,10 @@ interface Row {
   /** undefined: the tool records no blocks */
   allocations: number | undefined;
   ratio: number;
-  /** Of files that are rewritten by the tool, in the same way; undefined: there is none. */
+  /** Ratios of the rewritten files under the same launcher; undefined if no tool is chosen. */
   parts: Record<keyof InPlace, number> | undefined;
   mebibytes: number;
-  /** By name; undefined where it is not installed, or gives up. */
+  /** Ratios of peers by name; undefined if a peer is not installed or fails. */
   peers: Record<string, number | undefined>;
 }
 
@@ -66,7 +67,7 @@ if (tool !== undefined && !(tool in TOOLS)) {
   process.exit(2);
 }
 const folder = mkdtempSync(join(tmpdir(), "native-bench-"));
-/** Of all programs: many load the same libraries. */
+/** Rewritten files are shared by all programs, because many load the same libraries. */
 const plain = new RewrittenFiles(join(folder, "rewritten"), () => []);
 
 async function measure(program: NativeProgram): Promise<Row | undefined> {
@@ -78,7 +79,7 @@ async function measure(program: NativeProgram): Promise<Row | undefined> {
   const run = (all: readonly string[], launcher?: readonly string[]) => costOf(all, program.input, launcher);
   const how = tool && { tool: TOOLS[tool], plain };
   const launchers = how && (await inPlace(command, program.input, folder, how));
-  // The first run makes tables, and has the files in memory.
+  // The first run builds tables and loads the files into memory.
   const expected = run(command).output;
   run(recording);
   const { heap } = JSON.parse(readFileSync(join(out, "run.json"), "utf8"));
@@ -158,7 +159,7 @@ function table(rows: readonly Row[]): string {
   ].join("\n");
 }
 
-/** Those that means are of: the ones kept apart only where there are no others. */
+/** Rows that means cover: the held-out programs only if there are no others. */
 function countedIn(rows: readonly Row[]): readonly Row[] {
   const some = rows.filter(({ program }) => !program.isApart);
   return some.length > 0 ? some : rows;
@@ -173,7 +174,7 @@ figures were taken only, and are not in the means. Of tools that rewrite: \`rewr
 recorded.
 `;
 
-/** Puts a section into NATIVE.md, in place of the one of this name. */
+/** Puts a section into NATIVE.md, or replaces the section of this name. */
 function writeSection(name: string, body: string): void {
   const path = join(ROOT, "bench/NATIVE.md");
   const sections = new Map(
@@ -187,7 +188,7 @@ function writeSection(name: string, body: string): void {
   writeFileSync(path, [INTRODUCTION, ...all].join("\n"));
 }
 
-/** Puts a text between marks that a file has for it. */
+/** Puts a text between its marks in a file. */
 function writeBetweenMarks(path: string, text: string): void {
   const [begin, end] = ["<!-- native -->", "<!-- native ends -->"];
   const parts = readFileSync(path, "utf8").split(new RegExp(`(?<=${begin})[^]*(?=${end})`));

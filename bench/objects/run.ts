@@ -1,9 +1,7 @@
 /**
- * What the objects tool costs, over programs as compilers of garbage-collected languages write them:
- *
- *     node bench/objects/run.ts [--pairs N]
- *
- * Each variant runs in alternation with the plain program; ratios are of processor time of the thread, medians over the pairs.
+ * Measures the objects tool on programs in the style of compilers of garbage-collected languages:
+ * node bench/objects/run.ts [--pairs N]
+ * Each variant runs in alternation with the plain program. Ratios are of the thread's processor time, medians over the pairs.
  */
 import "../../packages/memshade/scripts/check-generated.ts";
 import { readFileSync } from "node:fs";
@@ -16,7 +14,7 @@ import { geometricMean, median } from "../harness/statistics.ts";
 
 const FOLDER = new URL("../../packages/memshade/test/fixtures/programs/objects/", import.meta.url);
 
-/** How much each program does: some 100 ms. */
+/** Amount of work of each program: about 100 ms. */
 const PROGRAMS: Readonly<Record<string, number>> = {
   trees: 2000,
   kotlin: 4_000_000,
@@ -55,7 +53,7 @@ function timeOf({ module, info }: Compiled, n: number): number {
   return processorMs() - start;
 }
 
-/** What a program leaves behind is collected between the runs, and weak references of one are not in the way of the next. */
+/** Collects garbage between the runs, so that weak references of one run do not slow down the next. */
 async function betweenRuns(): Promise<void> {
   await new Promise((done) => setTimeout(done));
   globalThis.gc?.();

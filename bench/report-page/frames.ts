@@ -1,5 +1,5 @@
-// What the graph of a report page takes in Chromium: processor time of its main thread for one zoom, hover, scroll and range with
-// 50,000 drawn boxes, and for the layout of 1,000,000 contexts. See bench/README.md.
+// Measures the graph of a report page in Chromium: processor time of its main thread for one zoom, hover, scroll and range with 50,000
+// drawn boxes, and for the layout of 1,000,000 contexts. See bench/README.md.
 import type { CDPSession, Page } from "playwright-core";
 import type { PageData } from "../../packages/memshade/src/show/report/page/data/page-data.ts";
 import { foldContexts } from "../../packages/memshade/src/show/report/page/graph/layout/box-finder.ts";
@@ -7,13 +7,13 @@ import { baseTree } from "../../packages/memshade/src/show/report/page/graph/use
 import { madeUpPage } from "../../packages/memshade/test/show/report/page/made-up-page.ts";
 import { PageBrowser } from "../../packages/memshade/test/show/report/page/open-page.ts";
 
-/** Paths side by side, each as wide as a pixel and so many frames deep. */
+/** Number of paths side by side, each one pixel wide and `DEPTH` frames deep. */
 const PATHS = 1500;
 const DEPTH = 36;
 const INTERVALS = 20;
 const ROUNDS = 20;
 
-/** A page of which 1,500 times 36 boxes are seen at once. */
+/** A page on which 1,500 times 36 boxes are visible at once. */
 function wideData(): PageData {
   const length = PATHS * DEPTH;
   const made = madeUpPage({ contexts: 1, functions: PATHS, intervals: INTERVALS });
@@ -50,7 +50,7 @@ function wideData(): PageData {
   };
 }
 
-/** Milliseconds of the main thread's processor that an action takes, and all that follows from it. */
+/** Milliseconds of the main thread's processor time for an action and its consequences. */
 async function cost(
   page: Page,
   session: CDPSession,

@@ -1,4 +1,4 @@
-// Sizes of the report page, and how long it takes to write, against the text report. See bench/README.md.
+// Measures the sizes of the report page, and the time to write it compared with the text report. See bench/README.md.
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { deflateRawSync } from "node:zlib";
@@ -60,7 +60,7 @@ async function measure(contexts: number, intervals: number): Promise<Row> {
     const findings = runFindings(tools);
     return heapReport(heap, { paint: createPaint(false), width: 80, isWide: false, input, findings });
   };
-  // Whoever comes first compiles for both.
+  // A first report compiles the code that both reports use.
   report();
   const begin = processorMs();
   const plain = report();
@@ -94,7 +94,7 @@ function inMs(time: number | undefined): string {
   return time === undefined ? "" : `${time.toFixed(0)} ms`;
 }
 
-/** Other work on the machine does not count. */
+/** Processor time, so that other work on the machine does not count. */
 function processorMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;

@@ -4,15 +4,14 @@ import { COUNTERS as SHADOW } from "../../packages/memshade/src/record/native/la
 import { inPlaceOf, type Mount } from "./namespace.ts";
 
 const ROUNDS = 1_000_000;
-/** A round reads a word, writes one, and does both to a third; every other round writes a byte. */
+/** A round reads a word, writes a word, and reads and writes a third; every other round writes a byte. */
 const HEAP_ACCESSES = ROUNDS * 4 + ROUNDS / 2;
 
 /**
- * Whether a program with a known number of accesses finds just that number in the counters of its heap, and none in those of its stack
- * and its static data.
- *
- * @param mountsOf what is to stand in the place of which file, for a command; this one crashes without
- * @returns what was found, as a sentence
+ * Checks the counters of a program with a known number of accesses: its heap must have exactly that number, its stack
+ * and static data none.
+ * @param mountsOf replacements of a command's files; this command crashes without them
+ * @returns the counts as a sentence
  */
 export function checkCounters(
   folder: string,

@@ -5,11 +5,11 @@ import { MORE_PROGRAMS } from "./more-programs.ts";
 
 const PROGRAMS_OF_ALL_KINDS: readonly NativeProgram[] = [...PROGRAMS, ...MORE_PROGRAMS];
 
-/** Of a program with much output on a busy machine. */
+/** Time limit, for a program with much output on a busy machine. */
 const MOST_MILLISECONDS = 900_000;
 
 interface Outcome {
-  /** exit code; of a signal the one that shells give */
+  /** exit code; for a signal, the code that shells give */
   status: number;
   stdout: Buffer;
 }
@@ -21,11 +21,10 @@ function outcome(command: readonly string[], input: string | undefined, folder: 
 }
 
 /**
- * Runs programs as they are and in another way, and prints a line of each: whether output and exit code or signal are the same.
- *
+ * Runs programs plain and in another way, and prints a line for each: whether output and exit code or signal are the same.
  * @param only names of programs; none: all
- * @param otherwise the command that runs a program in the other way, and what is to be said of it
- * @returns how many differ
+ * @param otherwise the command that runs a program in the other way, and a remark to print
+ * @returns the number of programs that differ
  */
 export function compareOutcomes(
   only: readonly string[],

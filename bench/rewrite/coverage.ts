@@ -1,9 +1,8 @@
 /**
- * Which share of their time rewritten programs spend in code that a tool sees: the instruction pointer is sampled by `perf` while the
- * programs of `native/programs.ts` and `more-programs.ts` run rewritten, with nothing inserted. Of samples in old code, `--places N` prints the N most
- * frequent addresses per program. Linux on x86-64 with glibc; needs `perf`, `unshare` and `mount`.
- *
- *     node bench/rewrite/coverage.ts [--places 5] [PROGRAM]…
+ * Measures the share of time that rewritten programs spend in code that a tool covers: `perf` samples the instruction pointer while the
+ * programs of `native/programs.ts` and `more-programs.ts` run rewritten, without inserted code. `--places N` prints the N most
+ * frequent addresses of old code per program. Linux on x86-64 with glibc; needs `perf`, `unshare` and `mount`.
+ * node bench/rewrite/coverage.ts [--places 5] [PROGRAM]…
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

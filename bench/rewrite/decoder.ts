@@ -1,9 +1,9 @@
 /**
- * Whether machine code decodes as objdump prints it: of each instruction of the functions of a file its length, its target, its place with
- * base, index, displacement and size, its flow, and the general registers that it names. Files are those of Debian packages below,
- * or those that are named. Ends with 1 when there is a difference. Linux on x86-64; needs `objdump`.
- *
- *     node bench/rewrite/decoder.ts [FILE]…
+ * Compares decoded machine code with objdump. For each instruction in a file's functions it compares the length, the target, the operand
+ * with
+ * base, index, displacement and size, the control flow, and the named general registers. Files are those of the Debian packages below,
+ * or the given ones. Exit code 1 if there is a difference. Linux on x86-64; needs `objdump`.
+ * node bench/rewrite/decoder.ts [FILE]…
  */
 import { existsSync, readFileSync } from "node:fs";
 import { openObject } from "../../packages/memshade/src/code/objects/index.ts";
@@ -12,7 +12,7 @@ import { compareWithObjdump } from "../../packages/memshade/test/code/x64/suppor
 
 const LIBRARIES = "/usr/lib/x86_64-linux-gnu";
 const GCC = "/usr/lib/gcc/x86_64-linux-gnu/12";
-/** Packages of Debian 12, and a file of each. */
+/** Debian 12 packages, and a file of each. */
 const FILES: readonly (readonly [packageName: string, path: string])[] = [
   ["libc6", `${LIBRARIES}/libc.so.6`],
   ["libc6 (mathematics)", `${LIBRARIES}/libm.so.6`],

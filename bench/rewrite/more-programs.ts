@@ -15,7 +15,7 @@ function installed(
   return { name, package: packageName, command, ...(input === undefined ? {} : { input }) };
 }
 
-/** A program of a few lines that is compiled first; `compiler` gets the source and `-o` with the target behind its arguments. */
+/** A program of a few lines that is compiled first; the compiler's arguments are followed by the source and `-o` with the target. */
 function compiled(
   name: string,
   packageName: string,
@@ -214,7 +214,7 @@ const LISP = `
 const LINES = Array.from({ length: 100_000 }, (_, i) => `${(i * 7919) % 100_003} line ${i}`).join("\n");
 const HASKELL = "#!/bin/sh\nfor f in $(ls *.x); do echo $f; done\nif [ $a == b ]; then cat a | grep b; fi\n";
 
-/** More programs than those whose time is measured: what rewriting must not change, and where they run then. */
+/** Programs that are not timed: they check that rewriting changes no behaviour, and how much time they spend in rewritten code. */
 export const MORE_PROGRAMS: readonly NativeProgram[] = [
   installed("lua5.4", "/usr/bin/lua5.4", ["-e", LUA]),
   installed("coreutils", "/usr/bin/sort", ["-k", "1n"], LINES),

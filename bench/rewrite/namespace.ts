@@ -1,16 +1,17 @@
 const MOUNT_ALL =
   'while [ "$1" != -- ]; do mount --bind "$1" "$2" || exit 125; shift 2; done; shift; exec "$@"';
 
-/** A file, and the one that is to be found at its path. */
+/** A file, and the file that replaces it at its path. */
 export interface Mount {
   original: string;
   path: string;
 }
 
 /**
- * What stands in front of a command that is to see other files in the place of some, at the same paths: a mount namespace of its own,
- * which ends with it. Everything started behind the first mount sees them too, `mount` itself included, so a loader that rewritten
- * libraries need stands first. Who is not root needs user namespaces.
+ * Command prefix that replaces files at their paths for the command behind it, in a mount namespace of its own
+ * that ends with the command. Every process started after the first mount sees the replacements, including `mount` itself, so a loader that
+ * rewritten
+ * libraries need comes first. Without root rights, it needs user namespaces.
  */
 export function inPlaceOf(mounts: readonly Mount[]): string[] {
   if (mounts.length === 0) return [];

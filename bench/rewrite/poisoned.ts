@@ -1,9 +1,9 @@
 /**
- * Whether programs do the same when they are rewritten and everything is overwritten that nothing reads any more, in front of every
- * n-th instruction: output, exit code and signal are compared. The programs are those of `native/programs.ts` and `more-programs.ts`. Ends with 1 when
+ * Checks that rewritten programs do not change if all dead registers and flags are overwritten in front of every
+ * n-th instruction: output, exit code and signal are compared. The programs are those of `native/programs.ts` and `more-programs.ts`. Exit
+ * code 1 if
  * one differs. Linux on x86-64 with glibc; needs `unshare` and `mount`.
- *
- *     node bench/rewrite/poisoned.ts [--every 3] [PROGRAM]…
+ * node bench/rewrite/poisoned.ts [--every 3] [PROGRAM]…
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

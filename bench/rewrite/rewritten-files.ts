@@ -11,14 +11,14 @@ import {
 
 const PT_INTERP = 3;
 
-/** Which files a program consists of: paths without links. */
+/** Files that a program consists of: paths without links. */
 export interface LoadedFiles {
-  /** The program, and the libraries that it loads when it starts and later. */
+  /** The program, and the libraries that it loads at its start and later. */
   program: string[];
   loader: string;
 }
 
-/** Runs a program once and has the dynamic linker say what it loads. `folder`: a new one is made in it. */
+/** Runs a program once and records the files that the dynamic linker loads. `folder`: parent of a new folder. */
 export function loadedFiles(command: readonly string[], folder: string, input?: string): LoadedFiles {
   const out = mkdtempSync(join(folder, "loaded-"));
   const env = { ...process.env, LD_DEBUG: "files", LD_DEBUG_OUTPUT: join(out, "files") };
@@ -33,14 +33,14 @@ export function loadedFiles(command: readonly string[], folder: string, input?: 
   return { program: all.filter((path) => path !== loader), loader };
 }
 
-/** The files that a program consists of but the dynamic linker; one that starts without is one file. */
+/** Files of a program except the dynamic linker; a static program is one file. */
 export function filesOf(command: readonly string[], folder: string, input?: string): string[] {
   const program = realpathSync(command[0]);
   const isStatic = openObject(readFileSync(program)).programHeaders.every(({ type }) => type !== PT_INTERP);
   return isStatic ? [program] : loadedFiles(command, folder, input).program;
 }
 
-/** A file and the one that stands in its place; what was said of it, and the processor time that rewriting took in seconds. */
+/** A file and its replacement; the messages about it, and the processor time of rewriting in seconds. */
 export interface Replacement {
   original: string;
   path: string;
@@ -60,7 +60,7 @@ export class RewrittenFiles {
     mkdirSync(folder);
   }
 
-  /** The files that can be rewritten; of each other one a line is printed. */
+  /** Replacements of the files that can be rewritten; prints a line for each other file. */
   replacements(originals: readonly string[]): Replacement[] {
     return originals.flatMap((original) => {
       if (!this.#known.has(original)) this.#known.set(original, this.#rewrite(original));

@@ -1,11 +1,10 @@
 /**
- * What rewriting native programs takes and costs: five programs of Debian (`native/programs.ts`) are rewritten with all libraries that
- * they load, into a temporary folder, once without anything inserted and once with counters of heap accesses (`native/tools/heap`), and
- * are started in a mount namespace in place of the originals. Processor time of whole commands, in alternation with
- * the originals, medians of the ratios. Ends with 1 when a program fails, or its output is another one. Linux on x86-64 with glibc;
+ * Measures the cost of rewriting native programs. Five Debian programs (`native/programs.ts`) are rewritten with all libraries that
+ * they load, into a temporary folder: once without inserted code, and once with counters of heap accesses (`native/tools/heap`). They
+ * run in a mount namespace in place of the originals. Figures are processor time of whole commands, in alternation with
+ * the originals, as medians of the ratios. Exit code 1 if a program fails or its output differs. Linux on x86-64 with glibc;
  * needs `/usr/bin/time` (GNU), `unshare` and `mount`.
- *
- *     node bench/rewrite/run.ts [--pairs 5] [PROGRAM]…
+ * node bench/rewrite/run.ts [--pairs 5] [PROGRAM]…
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -36,9 +35,9 @@ interface Row {
   name: string;
   /** seconds of processor time */
   plain: number;
-  /** What stands in the place of the program's files: nothing inserted, and counting. */
+  /** Replacements of the program's files: without inserted code, and with counters. */
   replacements: readonly Replacement[][];
-  /** Processor time over that of the originals, likewise. */
+  /** Processor time divided by that of the originals, in the same order. */
   ratios: readonly number[];
 }
 
@@ -57,7 +56,7 @@ const folder = mkdtempSync(join(tmpdir(), "rewrite-bench-"));
 const rewritten = new RewrittenFiles(join(folder, "rewritten"), () => []);
 const counting = new RewrittenFiles(join(folder, "counting"), nativeHeap().plan);
 
-/** A dynamic linker that maps the counters, to stand in the place of the original one. */
+/** A dynamic linker that maps the counters, as a replacement of the original one. */
 function countingLoader(original: string): Mount {
   const path = join(folder, "loader");
   writeFileSync(path, loaderCopy(readFileSync(original), nativeHeap()), { mode: 0o755 });
@@ -74,7 +73,7 @@ function measure({ name, command: commandIn, input }: NativeProgram): Row | unde
     inPlaceOf(replacements[0]),
     inPlaceOf([countingLoader(files.loader), ...replacements[1]]),
   ];
-  // The first run has the files in memory; one that does not end with 0 throws.
+  // The first run loads the files into memory; a run with an exit code other than 0 throws.
   const expected = costOf(command, input).output;
   const rounds = Array.from({ length: pairs }, () =>
     launchers.map((launcher) => {

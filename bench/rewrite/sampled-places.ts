@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { type ObjectFile, openObject } from "../../packages/memshade/src/code/objects/index.ts";
 import type { Replacement } from "./rewritten-files.ts";
 
-/** Where samples of the instruction pointer lie. */
+/** Kinds of code that a sample of the instruction pointer may be in. */
 export const PLACES = ["new", "old", "jumps", "stubs", "loader", "other"] as const;
 export type SampledPlace = (typeof PLACES)[number];
 
-/** How many samples lie where; those of old code by file and address (SVMA). */
+/** Number of samples by kind; samples in old code by file and address (SVMA). */
 export interface SampledPlaces {
   counts: Record<SampledPlace, number>;
   old: Map<string, number>;
@@ -28,7 +28,7 @@ interface Mapping {
   path: string;
 }
 
-/** Runs a command under `perf` and says where it was: `launcher` starts what stands behind it. */
+/** Runs a command under `perf` and returns its samples by kind of code: `launcher` starts the command. */
 export function samplePlaces(
   command: readonly string[],
   input: string | undefined,
@@ -75,7 +75,7 @@ export function samplePlaces(
   return found;
 }
 
-/** A rewritten file and its original, to tell what lies where. */
+/** A rewritten file and its original, to classify addresses. */
 class RewrittenCode {
   readonly #before: Uint8Array;
   readonly #after: Uint8Array;

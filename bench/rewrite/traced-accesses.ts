@@ -1,9 +1,9 @@
 /**
- * Which share of accesses counters see: small programs run one instruction after the other (`trace-steps.c`), each access is decoded and
- * summed up by where it lies, and compared with what the counters of the rewritten program say when it ends. Linux on x86-64 with glibc; needs
- * `gcc`. Static data that code names by its address is left out. The dynamic linker is not rewritten: what it does is told apart.
- *
- *     node bench/rewrite/traced-accesses.ts
+ * Measures the share of accesses that counters cover. Small programs are single-stepped (`trace-steps.c`); each access is decoded and
+ * added to the kind of memory that it hits. The sums are compared with the final counters of the rewritten program. Linux on x86-64 with
+ * glibc; needs
+ * `gcc`. Static data that code addresses directly is excluded. The dynamic linker is not rewritten: its accesses are listed separately.
+ * node bench/rewrite/traced-accesses.ts
  */
 import { spawn, spawnSync } from "node:child_process";
 import {
@@ -82,7 +82,7 @@ async function runCounting(command: readonly string[]): Promise<Map<string, numb
   return sums;
 }
 
-/** Names by which programs ask for a library: they may be links. */
+/** Names by which programs load a library, which may be links. */
 function linksTo(path: string): string[] {
   const { stdout } = spawnSync("readelf", ["-d", path], { encoding: "utf8" });
   return [...stdout.matchAll(/\(SONAME\).*\[(.*)\]/g)].map(([, name]) => name);

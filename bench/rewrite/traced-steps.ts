@@ -12,7 +12,7 @@ import {
   WRITE,
 } from "../../packages/memshade/src/code/x64/decode/index.ts";
 
-/** A line of /proc/PID/maps. `kind`: what lies there. */
+/** A line of /proc/PID/maps. `kind`: kind of memory. */
 export interface Mapping {
   start: bigint;
   end: bigint;
@@ -21,7 +21,7 @@ export interface Mapping {
   kind: "heap" | "mapped" | "stack" | "file" | "other";
 }
 
-/** How many accesses there were: by which code, of what, and for which reason counters do not see them, if for any. */
+/** Number of accesses by code, by memory, and by the reason for which counters miss them, if any. */
 export interface Accesses {
   where: "loader" | "code";
   kind: Mapping["kind"];
@@ -52,14 +52,14 @@ export function readMappings(text: string): Mapping[] {
   );
 }
 
-/** One that is decoded, and the way to compute what it reaches. */
+/** A decoded instruction, and the function that computes its address. */
 export interface Known {
   where: Accesses["where"];
   base: number;
   index: number;
   scale: bigint;
   displacement: bigint;
-  /** accesses by the operand, of memory that rsi and rdi point to; bytes of each */
+  /** accesses by the operand, and of memory that rsi and rdi point to; bytes of each */
   named: number;
   bytes: number;
   strings: readonly number[];
@@ -68,18 +68,18 @@ export interface Known {
   cause: string;
 }
 
-/** One instruction that ran, and what it reached. */
+/** An executed instruction, and the memory that it accessed. */
 export interface Step {
   rip: bigint;
-  /** Of a general register, before it. */
+  /** Value of a general register before the instruction. */
   register: (number: number) => bigint;
-  /** `isAgain`: one more turn of the same repeated instruction. */
+  /** `isAgain`: a further iteration of the same repeated instruction. */
   accesses: readonly { address: bigint; bytes: number; count: number; isAgain: boolean }[];
-  /** Undefined where it accesses nothing. */
+  /** Undefined if the instruction accesses no memory. */
   code: Known | undefined;
 }
 
-/** Decodes what `trace-steps` wrote, step by step. What it gives is only lent. */
+/** Decodes the output of `trace-steps`, step by step. Each step is valid only until the next one. */
 export function* tracedSteps(path: string, mappings: readonly Mapping[]): Generator<Step> {
   const known = new Map<bigint, Known | undefined>();
   const code = new Map<string, Uint8Array>();
@@ -110,7 +110,7 @@ function mappingOf(mappings: readonly Mapping[], address: bigint): Mapping | und
   return mappings.find(({ start, end }) => address >= start && address < end);
 }
 
-/** Sums up what `trace-steps` wrote. */
+/** Sums up the output of `trace-steps`. */
 export function tracedAccesses(
   path: string,
   mappings: readonly Mapping[],
@@ -121,7 +121,7 @@ export function tracedAccesses(
   for (const { accesses, code } of tracedSteps(path, mappings)) {
     steps++;
     accesses.forEach(({ address, count, isAgain }, i) => {
-      // What string instructions do is one per 8 bytes.
+      // String instructions count one access per 8 bytes.
       const isSame = isAgain && granules[i] === address >> 3n;
       granules[i] = address >> 3n;
       if (isSame) return;

@@ -1,8 +1,8 @@
 /**
- * Whether programs of many kinds do the same under a tool that rewrites them: output, exit code and signal are compared. The programs are those
- * of `native/programs.ts` and `more-programs.ts`. Ends with 1 when one differs. Linux on x86-64; needs a build.
- *
- *     node bench/rewrite/under-tools.ts [--tool heap] [PROGRAM]…
+ * Checks that programs of many kinds do not change under a tool that rewrites them: output, exit code and signal are compared. The programs
+ * are those
+ * of `native/programs.ts` and `more-programs.ts`. Exit code 1 if one differs. Linux on x86-64; needs a build.
+ * node bench/rewrite/under-tools.ts [--tool heap] [PROGRAM]…
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

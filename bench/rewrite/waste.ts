@@ -1,9 +1,9 @@
 /**
- * What following stores and loads costs (`--tool waste` of native programs): programs of Debian (`native/programs.ts`) with all their libraries,
- * processor time of whole commands, in alternation with the originals, medians of the ratios. Nothing is recorded beside. Ends with 1 when a
- * program fails, or its output is another one.
- *
- *     node bench/rewrite/waste.ts [--pairs 5] [PROGRAM]…
+ * Measures the cost of following stores and loads (`--tool waste` of native programs): Debian programs (`native/programs.ts`) with all
+ * their libraries,
+ * processor time of whole commands, in alternation with the originals, medians of the ratios. Nothing else is recorded. Exit code 1 if a
+ * program fails, or its output differs.
+ * node bench/rewrite/waste.ts [--pairs 5] [PROGRAM]…
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -27,7 +27,7 @@ const { values, positionals } = parseArgs({
 const pairs = Number(values.pairs);
 const folder = mkdtempSync(join(tmpdir(), "waste-bench-"));
 
-/** What is to stand in the place of a program's files. Each has the slots behind those of the one before. */
+/** Replacements of a program's files. The slots of each file follow those of the file before. */
 function mountsOf({ program, loader }: ReturnType<typeof loadedFiles>): Mount[] {
   const copy = join(mkdtempSync(join(folder, "files-")), "loader");
   writeFileSync(copy, loaderCopy(readFileSync(loader), nativeWaste()), { mode: 0o755 });
@@ -53,7 +53,7 @@ function ratioOf({
   const command = commandIn(folder);
   if (command === undefined) return undefined;
   const launcher = inPlaceOf(mountsOf(loadedFiles(command, folder, input)));
-  // The first run has the files in memory; one that does not end with 0 throws.
+  // The first run loads the files into memory; a run with an exit code other than 0 throws.
   const expected = costOf(command, input).output;
   const ratios = Array.from({ length: pairs }, () => {
     const plain = costOf(command, input).seconds;

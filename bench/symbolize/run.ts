@@ -1,8 +1,7 @@
 /**
- * `memshade symbolize` beside `llvm-symbolizer-22`: whole processes in alternation, CPU time (user and system) and largest
+ * Compares `memshade symbolize` with `llvm-symbolizer-22`: whole processes in alternation, CPU time (user and system) and largest
  * resident memory. Needs `llvm-symbolizer-22`, bash, `/usr/bin/time` (GNU) and a built package.
- *
- *   node bench/symbolize/run.ts [FILE.wasm]
+ * node bench/symbolize/run.ts [FILE.wasm]
  */
 import "../../packages/memshade/scripts/check-generated.ts";
 import { spawnSync } from "node:child_process";
@@ -10,13 +9,13 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { openObject } from "../../packages/memshade/src/code/objects/index.ts";
 
-/** Addresses, and pairs of runs with so many. */
+/** Numbers of addresses, and of pairs of runs with each. */
 const PARTS = [
   { count: 1, rounds: 25 },
   { count: 100_000, rounds: 3 },
 ];
 
-/** GNU time knows the memory, but hundredths of a second are too coarse for one address. */
+/** GNU time measures the memory, but its hundredths of a second are too coarse for one address. */
 const TIMED = 'TIMEFORMAT="%3U %3S"; time /usr/bin/time -f %M "$@"';
 
 const root = fileURLToPath(new URL("../..", import.meta.url));

@@ -1,9 +1,7 @@
 /**
- * What shares of their stores and loads real programs waste: dead bytes of those written, silent stores, loads that repeat.
- *
- *     node bench/typical/run.ts [--write]
- *
- * Runs each program of the suites `real` and `apart` once under `--tool waste`, at a moment's work, and prints a table with the middle
+ * Measures the shares of their stores and loads that real programs waste: dead bytes of those written, silent stores, repeated loads.
+ * node bench/typical/run.ts [--write]
+ * Runs each program of the suites `real` and `apart` once under `--tool waste` with little work, and prints a table, with the middle
  * half of them in the last line. `--write` puts the table into docs/tools/waste.md.
  */
 import { spawnSync } from "node:child_process";
@@ -75,7 +73,7 @@ function measure(name: string, words: readonly string[]): Shares | undefined {
 
 const percent = (part: number): string => `${(100 * part).toFixed(1)} %`;
 
-/** What a quarter of the values are below, or above. */
+/** Value at a quantile: the nearest one in order. */
 function quartile(values: readonly number[], part: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.round(part * (sorted.length - 1))]!;

@@ -1,4 +1,4 @@
-// Reads all call frame information of a file into a table, in a process of its own: what bench/unwind/run.ts measures.
+// Reads all call frame information of a file into a table, in a process of its own, measured by bench/unwind/run.ts.
 import { fstatSync, openSync, readSync } from "node:fs";
 
 // Arguments: URL of `memshade/unwind` as Node loads it, and the file.

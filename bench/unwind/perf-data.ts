@@ -3,9 +3,8 @@ import { fileURLToPath } from "node:url";
 
 /**
  * Unwinds a recording with perf and with memshade in alternation, whole processes, CPU time.
- *
- *     perf record -F 2000 --call-graph dwarf -o perf.data program
- *     node bench/unwind/perf-data.ts perf.data [pairs]
+ * perf record -F 2000 --call-graph dwarf -o perf.data program
+ * node bench/unwind/perf-data.ts perf.data [pairs]
  */
 const [file, pairs = "5"] = process.argv.slice(2);
 if (file === undefined) {
@@ -14,7 +13,7 @@ if (file === undefined) {
 }
 const command = fileURLToPath(new URL("../../packages/memshade/bin/memshade.js", import.meta.url));
 
-/** CPU seconds and peak memory in MiB of a process whose output is thrown away. */
+/** CPU seconds and peak memory in MiB of a process whose output is discarded. */
 function measure(program: readonly string[]): { seconds: number; mebibytes: number } {
   const { stderr, status } = spawnSync("/usr/bin/time", ["-f", "%U %S %M", ...program], {
     encoding: "utf8",

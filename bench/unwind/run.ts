@@ -15,7 +15,7 @@ const here = import.meta.dirname;
 const library = new URL("../../packages/memshade/dist/unwinding.js", import.meta.url).href;
 const file = process.argv[2] ?? "/usr/lib/firefox-esr/libxul.so";
 
-/** CPU seconds (user and system) of a whole process, and what it printed. */
+/** CPU seconds (user and system) of a whole process, and its output. */
 function cpuSeconds(command: readonly string[]): { seconds: number; output: string } {
   const script = 'TIMEFORMAT="%U %S"; time "$@"';
   const child = spawnSync("bash", ["-c", script, "bash", ...command], {
@@ -33,7 +33,7 @@ function median(values: readonly number[]): number {
 
 const folder = mkdtempSync(join(tmpdir(), "memshade-bench-"));
 const libdw = join(folder, "libdw-rows");
-// Without its types beforehand, as the built package is: removing them takes as long as half of the work.
+// Types are removed beforehand, as in the built package: removing them takes as long as half of the work.
 const load = join(folder, "load.mjs");
 writeFileSync(load, stripTypeScriptTypes(readFileSync(join(here, "load.ts"), "utf8")));
 const hasLibdw =

@@ -11,7 +11,7 @@ milliseconds, and with none that ends, in alternation; the least CPU time of N r
 
 const SHORT_MS = 2;
 const USUAL_MS = 20;
-/** No run has so many accesses. */
+/** More accesses than any run has. */
 const ENDLESS = 2 ** 40;
 
 function fail(message: string): never {
@@ -34,7 +34,7 @@ interface Run {
   cpuMs: number;
   accesses: number;
   snapshots: number;
-  /** Lines that all snapshots looked at. */
+  /** Lines that all snapshots examined. */
   lines: number;
 }
 
@@ -54,7 +54,6 @@ async function measure(recording: WorkingSetRecording): Promise<Run> {
   return busiest;
 }
 
-/** One row of the table. */
 async function compare(workload: Workload, runs: number): Promise<string[]> {
   const never = new WorkingSetRecording(workload, { interval: ENDLESS });
   const { accesses, cpuMs } = await measure(never);

@@ -14,7 +14,7 @@ if (make${i}.length > ${next(3)}) console.log(\`made \${${i}} of ${next(50)}\`);
   ).join("\n");
 }
 
-/** The part of Node's fs that Go's runtime asks for: standard streams in memory, no files. */
+/** The part of Node's fs that Go's runtime uses: standard streams in memory, no files. */
 function memoryFiles(input: string) {
   const output: Uint8Array[] = [];
   let unread = new TextEncoder().encode(input);

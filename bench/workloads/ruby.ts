@@ -17,7 +17,7 @@ puts counts.inspect
 [counts, sum.to_a, sieve.size, text.scan(/\\d+: (?:ab)+$/).size, memo[N * 2 % 300], caught].inspect
 `;
 
-/** CRuby, set up through its own JavaScript; fibers and exceptions unwind by Asyncify; its build names nothing. */
+/** CRuby, set up through its own JavaScript. Fibers and exceptions unwind by Asyncify; its build has no names. */
 export const ruby: Workload = {
   name: "ruby",
   files: () => [{ wasm: packageFile("@ruby/3.4-wasm-wasi", "dist/ruby.wasm") }],

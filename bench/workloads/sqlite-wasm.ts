@@ -4,7 +4,7 @@ import { Digest, packageFile, runAsScript, sequence, type Workload } from "./wor
 
 /**
  * The package expects a browser. During `body` there is a `self` with a location, and fetch reads file addresses,
- * which the package loads its module from with instantiateStreaming.
+ * from which the package loads its module with instantiateStreaming.
  */
 async function asInBrowser<T>(address: string, body: () => Promise<T>): Promise<T> {
   const scope = globalThis as { self?: unknown; location?: unknown; sqlite3ApiConfig?: unknown };

@@ -2,24 +2,23 @@ import { createHash } from "node:crypto";
 import { createRequire } from "node:module";
 import { dirname, sep } from "node:path";
 
-/** How much to do: a benchmark's worth, or a moment's worth for tests. */
+/** Amount of work: for a benchmark, or for a moment in tests. */
 export type Scale = "full" | "small";
 
 /** Work over one npm package that contains WebAssembly, through the package's own JavaScript. */
 export interface Workload {
   name: string;
   /**
-   * The wasm files it runs, and the glue in which the names of minified exports stand; without a file, the module stands in the
+   * The wasm files, and the glue that has the names of minified exports. Without a wasm file, the module is embedded in the
    * glue. Throws if not installed.
    */
   files(): { wasm?: string; glue?: string }[];
-  /** Loads the package anew, as a program that starts would, so that its modules are instantiated again. */
+  /** Loads the package as at a program's start, so that its modules are instantiated again. */
   load(): Promise<Session>;
 }
 
-/** A loaded package. */
 export interface Session {
-  /** Does the work once; returns a text that depends on all results and on nothing else. */
+  /** Does the work once; returns a text that depends only on the results, and on all of them. */
   run(scale: Scale): string | Promise<string>;
 }
 
@@ -31,14 +30,14 @@ export function packageFile(packageName: string, path: string): string {
     try {
       return require.resolve(`${folder}/${packageName}/${path}`);
     } catch {
-      // Not in this node_modules: the next one up.
+      // The package is not in this node_modules; the next one up follows.
     }
   const error: NodeJS.ErrnoException = new Error(`${packageName}/${path} is not installed`);
   error.code = "MODULE_NOT_FOUND";
   throw error;
 }
 
-/** The files of a package whose module stands in its JavaScript, in this file. */
+/** Files of a package whose module is embedded in this JavaScript file. */
 export function embeddedIn(glue: string): [{ glue: string }] {
   return [{ glue }];
 }
@@ -69,13 +68,13 @@ export class Digest {
     return this;
   }
 
-  /** The first 16 hexadecimal digits, after a word on what was counted. */
+  /** The first 16 hexadecimal digits, behind a summary of the counted items. */
   finish(summary: string): string {
     return `${summary} ${this.#hash.digest("hex").slice(0, 16)}`;
   }
 }
 
-/** A deterministic sequence of whole numbers below a limit. */
+/** A deterministic sequence of integers below a limit. */
 export function sequence(seed = 1): (limit: number) => number {
   let state = seed;
   return (limit) => {
@@ -89,7 +88,7 @@ const WORDS =
     " ",
   );
 
-/** Text of about `bytes` bytes: sentences of words that repeat, with a number now and then. */
+/** Text of about `bytes` bytes: sentences of repeating words, with some numbers. */
 export function generateText(bytes: number, seed = 7): string {
   const next = sequence(seed);
   const parts: string[] = [];

@@ -1,4 +1,4 @@
-# A small service in Perl. Something in it is never given back: find out what.
+# A small service in Perl. It has a leak: find it with memshade.
 use strict;
 use warnings;
 
@@ -6,7 +6,7 @@ my %cache;
 
 sub price {
     my ($item) = @_;
-    # The key is never asked for again.
+    # No later order uses this key again.
     return $cache{"$item->{name} $item->{order}"} //= length($item->{name}) * 7 % 100;
 }
 
@@ -14,7 +14,7 @@ sub take_order {
     my ($number) = @_;
     my $order = { number => $number, items => [] };
     for my $i (1 .. $number % 5 + 1) {
-        # Both refer to each other: a count of references never reaches 0.
+        # Order and item refer to each other: their reference counts never reach 0.
         push @{ $order->{items} }, { name => "item $i", order => $number, of => $order };
     }
     return $order;

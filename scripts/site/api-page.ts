@@ -1,9 +1,8 @@
-/** Where TypeDoc puts links of the top row. It takes addresses alone that are the same for every page. */
+/** Position of TypeDoc's links in the top row. TypeDoc itself only allows addresses that are the same for every page. */
 const PLACE = /(<div id="tsd-toolbar-links">)(<\/div>)/;
 
 /**
- * A page of the API reference with the way back to the documentation in its top row.
- *
+ * A page of the API reference with a link back to the documentation in its top row.
  * @param name path of the page below the folder of the reference
  */
 export function withWayBack(html: string, name: string): string {

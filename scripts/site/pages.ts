@@ -1,9 +1,10 @@
-// Makes pages of the project's Markdown: what docs/index.md leads to, as HTML that needs no network.
+// Makes HTML pages from the project's Markdown: all pages that docs/index.md leads to, without network access.
 import { existsSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
-import { Marked, type Tokens } from "marked";
+import { Marked, type Token, type Tokens } from "marked";
+import { type Section, searchScript } from "./search.ts";
 
-/** A file of the site, by its path with slashes. */
+/** A file of the site, by path with slashes. */
 export interface SiteFile {
   path: string;
   contents: string | Buffer;
@@ -11,12 +12,12 @@ export interface SiteFile {
 
 export interface Site {
   files: SiteFile[];
-  /** Links that lead nowhere, each in words. */
+  /** Broken links, each described in words. */
   brokenLinks: string[];
 }
 
 interface Page {
-  /** Below the root, with slashes. */
+  /** Path below the root, with slashes. */
   source: string;
   text: string;
   title: string;
@@ -26,12 +27,12 @@ interface Page {
 }
 
 const START = "docs/index.md";
-/** What a picture that is written as HTML shows. */
+const SEARCH = "search.js";
+/** Source of a picture that is written as HTML. */
 const PICTURE = /\b(src|srcset)="([^"\s]+)"/g;
 
 /**
- * The pages that docs/index.md leads to, directly or not, and the pictures on them.
- *
+ * Pages that docs/index.md leads to, directly or not, and their pictures.
  * @param root the checkout.
  */
 export function sitePages(root: string): Site {
@@ -52,6 +53,7 @@ export function sitePages(root: string): Site {
       ...[...pictures]
         .filter((path) => existsSync(join(root, path)))
         .map((path) => ({ path: sitePath(path), contents: readFileSync(join(root, path)) })),
+      { path: SEARCH, contents: searchScript([...pages.values()].flatMap(sectionsOf)) },
       { path: "site.css", contents: readFileSync(new URL("site.css", import.meta.url)) },
     ],
     brokenLinks: [...pages.values()].flatMap((page) =>
@@ -81,7 +83,43 @@ function readPage(root: string, source: string): Page {
   return page;
 }
 
-/** Where a link of a page leads, below the root. */
+/** The sections of a page, as the search finds them. */
+function sectionsOf({ source, title, text }: Page): Section[] {
+  const sections: (Section & { text: string })[] = [];
+  const path = sitePath(source);
+  const page = plainText(new Marked().lexer(title));
+  for (const token of new Marked().lexer(text)) {
+    const heading = token.type === "heading" ? (token as Tokens.Heading) : undefined;
+    if (heading !== undefined || sections.length === 0) {
+      const isFirst = sections.length === 0;
+      sections.push({
+        path,
+        anchor: isFirst || heading === undefined ? "" : anchorOf(heading.text),
+        page,
+        heading: isFirst || heading === undefined ? page : plainText(heading.tokens),
+        text: "",
+      });
+    }
+    if (heading === undefined) {
+      const section = sections.at(-1)!;
+      section.text = `${section.text} ${plainText([token])}`.trim();
+    }
+  }
+  return sections;
+}
+
+/** The text of tokens without marks, links and HTML. */
+function plainText(tokens: readonly Token[]): string {
+  const words: string[] = [];
+  new Marked().walkTokens([...tokens], (token) => {
+    const isLeaf =
+      !("tokens" in token && token.tokens !== undefined) && !("items" in token) && token.type !== "table";
+    if (isLeaf && "text" in token && token.type !== "html" && token.type !== "image") words.push(token.text);
+  });
+  return words.join(" ").replaceAll(/\s+/g, " ").trim();
+}
+
+/** Target of a page's link, below the root. */
 function target(source: string, href: string): { path: string; anchor: string } {
   const [path, anchor = ""] = href.split("#");
   return { path: path === "" ? source : posix.join(posix.dirname(source), path), anchor };
@@ -99,12 +137,12 @@ function isBroken(page: Page, href: string, pages: ReadonlyMap<string, Page>, ro
   return !existsSync(join(root, path));
 }
 
-/** Pages of docs/ stand at the top of the site, others in folders as in the checkout. */
+/** Pages of docs/ are at the top of the site, others in folders as in the checkout. */
 function sitePath(source: string): string {
   return source.replace(/^docs\//, "").replace(/\.md$/, ".html");
 }
 
-/** As GitHub names headings. */
+/** Anchor of a heading, by GitHub's rules. */
 function anchorOf(heading: string): string {
   return heading
     .toLowerCase()
@@ -145,20 +183,25 @@ function render(page: Page, pages: ReadonlyMap<string, Page>): string {
 <link rel="stylesheet" href="${here(page, "site.css")}">
 </head>
 <body>
-<nav aria-label="Site">${contents(page, pages)}</nav>
+<nav aria-label="Site">
+<input id="search" type="search" placeholder="Search" aria-label="Search all pages" aria-controls="hits" hidden>
+<ul id="hits" aria-live="polite"></ul>
+${contents(page, pages)}
+</nav>
 <main>
 ${page.source === START ? "" : `<p class="up"><a href="${here(page, sitePath(START))}">All pages</a></p>\n`}${body}</main>
+<script src="${here(page, SEARCH)}" data-root="${here(page, "x").slice(0, -1)}"></script>
 </body>
 </html>
 `;
 }
 
-/** A path of the site, seen from a page. */
+/** Relative link from a page to a path of the site. */
 function here(page: Page, path: string): string {
   return posix.relative(posix.dirname(sitePath(page.source)), path);
 }
 
-/** The headings and links of the first page, on each of them. */
+/** Navigation of each page: the headings and links of the first page. */
 function contents(page: Page, pages: ReadonlyMap<string, Page>): string {
   const start = pages.get(START);
   if (start === undefined) return "";
@@ -186,7 +229,7 @@ function contents(page: Page, pages: ReadonlyMap<string, Page>): string {
   );
 }
 
-/** A link of a page as it is on the site: what is no page there is left as it is in the project. */
+/** Link of a page on the site; links to files that are no pages stay as in the project. */
 function relativeTo(page: Page, href: string, pages: ReadonlyMap<string, Page>, from = page.source): string {
   if (isElsewhere(href)) return href;
   const { path, anchor } = from === "" ? { path: href, anchor: "" } : target(from, href);

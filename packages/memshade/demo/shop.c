@@ -1,4 +1,4 @@
-// A small service that takes orders: the program of `memshade demo`. Five things in it are as they should not be. Built with
+// A small service that takes orders: the program of `memshade demo`. It has five memory problems. Built with
 //
 //   clang-22 --target=wasm32-wasi --sysroot=/usr -O1 -g -fno-builtin -fno-inline -fno-unroll-loops -mbulk-memory --no-wasm-opt
 //     -Wno-deprecated -ffile-prefix-map="$PWD/=" -fdebug-compilation-dir=. shop.c -o shop.wasm
@@ -25,7 +25,7 @@ static unsigned random_number(void) {
   return state >> 8;
 }
 
-// The price list is the same for every order, and is made anew for each of them.
+// Builds the same price list again for every order.
 static void load_prices(void) {
   for (unsigned product = 0; product < PRODUCTS; product++) prices[product] = 100 + product * 37;
 }
@@ -37,7 +37,7 @@ static unsigned cheapest(void) {
   return least;
 }
 
-// Nobody gives an order back that was served.
+// Allocates an order, which is never freed.
 static struct order *take_order(unsigned customer) {
   struct order *order = malloc(sizeof *order);
   order->customer = customer;
@@ -48,7 +48,7 @@ static struct order *take_order(unsigned customer) {
   return order;
 }
 
-// A name on the heap for each line, which the next statement gives back.
+// Allocates a name for each line, and frees it at once.
 static unsigned name_length(unsigned product) {
   char *name = malloc(24);
   strcpy(name, "product ");
@@ -59,7 +59,7 @@ static unsigned name_length(unsigned product) {
   return length;
 }
 
-// Clears the page, and then fills all of it.
+// Clears the page, and then overwrites all of it.
 static unsigned print_bill(const struct order *order, char *page) {
   __builtin_memset(page, 0, PAGE_BYTES);
   unsigned total = 0;
@@ -73,7 +73,7 @@ static unsigned print_bill(const struct order *order, char *page) {
   return total;
 }
 
-// The journal keeps the last orders, and nobody looks at it.
+// Writes the last orders to a journal that is never read.
 static void write_journal(unsigned number, const struct order *order, unsigned total) {
   struct entry *entry = malloc(sizeof *entry);
   entry->customer = order->customer;

@@ -1,5 +1,5 @@
-// Whether the generated files beside the sources are made of these sources. Those who run the sources would otherwise get the figures
-// of older ones.
+// Checks that the generated files were built from the current sources. Without the check, a run from the sources would use older generated
+// code.
 import { createHash } from "node:crypto";
 import { closeSync, openSync, readdirSync, readFileSync, readSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
@@ -9,20 +9,19 @@ import { layoutFiles } from "./build-layouts.ts";
 const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
 const BUILD = "scripts/build-shadow-runtime.ts";
 const LAYOUTS = "scripts/build-layouts.ts";
-/** The table that the constants of opcodes are made of. */
+/** Table from which the opcode constants are generated. */
 const OPCODES = "src/code/wasm/opcodes.ts";
 /** Longer than the first line of a generated file. */
 const HEAD_BYTES = 128;
 
-/** What a user is told to do. */
+/** Command that error messages recommend. */
 export const BUILD_COMMAND = `node packages/memshade/${BUILD}`;
 
-/** First line of a generated file. */
 export function firstLine(digest: string): string {
   return `// Built by ${BUILD} from sources ${digest}.`;
 }
 
-/** Digest, 16 hexadecimal digits, of what generated files are made of in a package folder, and of what makes them. */
+/** Digest, 16 hexadecimal digits, of the sources of generated files in a package folder, and of the scripts that build them. */
 export function assemblyDigest(folder: string = PACKAGE): string {
   const hash = createHash("sha256");
   const layouts = layoutFiles(join(folder, "src")).map((path) => join("src", path));
@@ -34,7 +33,7 @@ export function assemblyDigest(folder: string = PACKAGE): string {
   return hash.digest("hex").slice(0, 16);
 }
 
-/** Generated files of a package folder that were built from other sources, or from nobody knows which. */
+/** Generated files of a package folder that were built from other or unknown sources. */
 export function staleFiles(folder: string = PACKAGE): string[] {
   const line = `${firstLine(assemblyDigest(folder))}\n`;
   return filesOf(folder).filter(

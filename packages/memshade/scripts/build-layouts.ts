@@ -1,15 +1,15 @@
-// Tells the AssemblyScript of a tool where things are in its memory. `layout.ts` beside a folder `assembly` is the one place where
-// fields and sizes have numbers: the TypeScript that rewrites modules and reads their memories imports it as it is, what runs in
-// the modules imports `assembly/layout.generated.ts`, which is made of it here and has the same names.
+// Generates AssemblyScript constants from the memory layouts of tools. Only `layout.ts`, next to a folder `assembly`, defines the numbers
+// of fields and sizes. The TypeScript code that rewrites modules and reads their memories imports it directly. Code that runs in the
+// modules imports `assembly/layout.generated.ts`, which has the same names.
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 
 const LARGEST_U32 = 2 ** 32 - 1;
-/** A layout of a tool, of what tools share, or of what runs inside native programs. */
+/** A layout of a tool, of code shared by tools, or of code inside native programs. */
 const LAYOUT = /^record[\\/](?:tools|contexts|native)[\\/](?:.*[\\/])?layout\.ts$/;
 
-/** The `layout.ts` below `src` that stand beside a folder `assembly`: paths below it, in order. */
+/** The `layout.ts` files below `src` that are next to a folder `assembly`: paths below `src`, in order. */
 export function layoutFiles(source: string): string[] {
   return readdirSync(source, { recursive: true, encoding: "utf8" })
     .filter((path) => LAYOUT.test(path))
@@ -17,7 +17,7 @@ export function layoutFiles(source: string): string[] {
     .sort();
 }
 
-/** Writes `assembly/layout.generated.ts` for each of them, `head` being the first line. */
+/** Writes `assembly/layout.generated.ts` for each layout, with `head` as the first line. */
 export async function writeLayouts(source: string, head: string): Promise<void> {
   for (const path of layoutFiles(source)) {
     const layout: Record<string, unknown> = await import(pathToFileURL(join(source, path)).href);
@@ -27,12 +27,12 @@ export async function writeLayouts(source: string, head: string): Promise<void> 
 }
 
 /**
- * What a layout exports, in AssemblyScript. A number becomes a constant, an object of numbers a namespace of constants.
+ * Exports of a layout in AssemblyScript. A number becomes a constant, an object of numbers a namespace of constants.
  * @example assemblyOf({ Node: { parent: 0, site: 4 }, NODE_BYTES: 8 })
- * @throws Error for anything else
+ * @throws Error for any other value
  */
 export function assemblyOf(layout: Readonly<Record<string, unknown>>): string {
-  // A module's exports have the order of their names in Node, and another one elsewhere.
+  // Node orders a module's exports by name; other runtimes may not.
   return Object.entries(layout)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, value]) =>

@@ -1,6 +1,6 @@
-// Compiles what is written in AssemblyScript, and embeds it as base64, so that its users need no file access and work in
-// a browser too: the code that runs inside profiled modules, and the inner loops of reading call frame information and recordings.
-// Writes the constants of the opcode table too.
+// Compiles the AssemblyScript code and embeds it as base64, so that it needs no file access and works in a browser too: the code that runs
+// inside profiled modules, and the inner loops that read call frame information and recordings. Also writes the constants of the opcode
+// table.
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, relative, resolve, sep } from "node:path";
@@ -13,28 +13,28 @@ import { writeLayouts } from "./build-layouts.ts";
 const source = join(dirname(fileURLToPath(import.meta.url)), "../src");
 const folder = mkdtempSync(join(tmpdir(), "memshade-build-"));
 process.on("exit", () => rmSync(folder, { recursive: true }));
-/** What the profile of nearly every run is: merged counters, the virtual clock, and no memory between threads. */
+/** Settings of nearly every run: merged counters, the virtual clock, and no memory shared between threads. */
 const USUAL = { EXACT: 0, HISTOGRAMS: 0, SHARED: 0, WALL_CLOCK: 0 };
-/** Nobody asks who has called the module. */
+/** Settings without recording of the host's call stacks. */
 const NO_HOST = { HOST_STACKS: 0 };
 
 interface Part {
-  /** Where the other two are, below `src/`. */
+  /** Folder of the sources and of the generated file, below `src/`. */
   folder: string;
   entry: string;
   target: string;
   constant: string;
   /** Imports of the part (`assembly/imports.ts`) that are constants in this part. */
   fixed?: Readonly<Record<string, number>>;
-  /** Most of it runs rarely: size counts. */
+  /** True to optimise for size: most of the part runs rarely. */
   small?: boolean;
-  /** Pages of a memory of its own; without, the memory is imported. */
+  /** Pages of the part's own memory; if absent, the memory is imported. */
   ownMemory?: number;
-  /** Files below `src/` that others stand in for, which have the same exports. */
+  /** Replacements of files below `src/`, with the same exports. */
   replaced?: Readonly<Record<string, string>>;
 }
 
-/** The heap profiler inside native programs: what differs from WebAssembly programs. */
+/** Replacements for the heap profiler inside native programs. */
 const NATIVE_FRONT_END = Object.fromEntries(
   ["imports", "program", "places", "calls", "clock", "counter-memory", "marks", "work"].map((name) => [
     `record/tools/heap/assembly/${name}.ts`,
@@ -42,7 +42,7 @@ const NATIVE_FRONT_END = Object.fromEntries(
   ]),
 );
 
-/** A tool's part is merged into a module only where the tool is asked for. */
+/** A tool's part is merged into a module only if the tool is requested. */
 const PARTS: readonly Part[] = [
   {
     folder: "record/contexts",
@@ -164,7 +164,7 @@ const PARTS: readonly Part[] = [
   },
 ];
 
-/** The source with some of its imported constants given. */
+/** Replaces some imported constants of a source by their values. */
 function fix(source: string, fixed: Readonly<Record<string, number>>): string {
   return Object.entries(fixed).reduce((text, [name, value]) => {
     const declared = `@external("host", "${name}")\nexport declare const ${name}: u32;`;
@@ -173,13 +173,13 @@ function fix(source: string, fixed: Readonly<Record<string, number>>): string {
   }, source);
 }
 
-/** Before all of them: sources that change meanwhile are no part of what is built. */
+/** Computed before compiling, so that a source that changes meanwhile makes the result stale. */
 const builtFrom = firstLine(assemblyDigest());
 
 writeOpcodeConstants();
 await writeLayouts(source, builtFrom);
 
-/** One constant per instruction, named as in the text format: `I32_ADD` is the id of `i32.add`. */
+/** Writes one constant per instruction, named as in the text format: `I32_ADD` is the id of `i32.add`. */
 function writeOpcodeConstants(): void {
   const names = new Set(OPCODES.map(([, name]) => name as OpcodeName));
   const lines = [...names].map((name) => {
@@ -189,7 +189,7 @@ function writeOpcodeConstants(): void {
   writeFileSync(join(source, "code/wasm/op.generated.ts"), `${builtFrom}\n${lines.join("")}`);
 }
 
-/** What is compiled for a file: the file itself, as a rule. */
+/** Text to compile for a file, usually its own. */
 function textOf(path: string, { folder: room, fixed = {}, replaced = {} }: Part): string {
   const other = replaced[relative(source, path).replaceAll(sep, "/")];
   if (other !== undefined) {
@@ -241,5 +241,5 @@ for (const part of PARTS) {
   writeFileSync(join(home, target), `${builtFrom}\nexport const ${constant} =\n  "${base64}";\n`);
 }
 
-// What an older state of the sources had built stands in nobody's way.
+// Files generated from older sources are removed first.
 for (const path of staleFiles()) rmSync(join(source, "..", path));

@@ -1,5 +1,5 @@
-// Builds what is not in the repository: the code that runs inside profiled modules, then dist/: what Node and web pages load,
-// the report page without its data, and the types of each entry.
+// Builds all files that are not in the repository: the code that runs inside profiled modules, then dist/ with the code for Node and web
+// pages, the report page without its data, and the types of each entry.
 import { copyFileSync, rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
@@ -16,5 +16,5 @@ const { writeTypes } = await import("./write-types.ts");
 writeTypes();
 const { writeNotices } = await import("./third-party.ts");
 writeNotices();
-// The package carries the licence of the repository.
+// The package includes the licence of the repository.
 copyFileSync(inPackage("../../LICENSE"), inPackage("LICENSE"));

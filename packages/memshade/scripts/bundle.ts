@@ -1,5 +1,4 @@
-// Puts the modules of src/ into few files: to find, read and link several hundred takes longer than most of what the
-// command is asked for.
+// Bundles the modules of src/ into few files. Finding, reading and linking several hundred files would take longer than most commands.
 import { renameSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync } from "node:zlib";
@@ -12,8 +11,8 @@ const dist = fileURLToPath(new URL("../dist/", import.meta.url));
 type Entries = Readonly<Record<string, string>>;
 
 /**
- * What Node loads from outside, by its name in dist/ and its place among the sources: the command, the library, and the
- * files that threads and programs begin with. These are named by their URLs, beside the file that starts them.
+ * Entries that Node loads from outside: name in dist/ and path among the sources. They are the command, the library, and the
+ * entry files of threads and programs. Entry files are loaded by URL, next to the file that starts them.
  */
 export const NODE_ENTRIES: Entries = {
   main: "cli/main",
@@ -29,7 +28,7 @@ export const NODE_ENTRIES: Entries = {
   "decompress-xz": "names/load/decompress-xz",
 };
 
-/** The same for web pages, by the names in dist/browser/. */
+/** The same for web pages, by name in dist/browser/. */
 export const BROWSER_ENTRIES: Entries = {
   index: "browser",
   loader: "record/host/loader",
@@ -37,8 +36,9 @@ export const BROWSER_ENTRIES: Entries = {
 };
 
 /**
- * What runs in the pages of `memshade browser`, as JSON in one compressed file in dist/: a script for every context, and one for those with tables
- * to read.
+ * Scripts that run in the pages of `memshade browser`, as JSON in one compressed file in dist/: one for every context, and one for contexts
+ * whose tables
+ * must be read.
  */
 const AGENT_SCRIPTS = {
   agent: "record/host/browser/agent/agent",
@@ -47,11 +47,11 @@ const AGENT_SCRIPTS = {
 const AGENT_FILE = "browser-agent.br";
 
 /**
- * What `memshade node` begins with: the command, the program's main thread and the recording thread. Whoever profiles a short
- * program waits for all of them: what each needs and the others do not is in files of its own.
+ * Files at the start of `memshade node`: the command, the program's main thread and the recording thread. A short program waits for
+ * all of them, so code that only one of them needs is in a separate file.
  */
 const BEGINNINGS: Readonly<Record<string, readonly string[]>> = {
-  // Nothing may be loaded before that opens the standard streams.
+  // Must be loaded before any file that opens the standard streams.
   streams: ["record/host/run/cache-folder", "record/host/run/inherited", "cli/standard-streams"],
   command: ["cli/command-line", "cli/commands/node"],
   program: ["record/host/node/register"],
@@ -59,13 +59,13 @@ const BEGINNINGS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * The rooms whose other modules share a file, by its name, where several entries need them. Files import files above them
- * alone: modules that wait for each other would be used before they have run.
+ * Rooms whose remaining modules share a file, by its name, if several entries need them. A file imports only files above it:
+ * modules in an import cycle would be used before they have run.
  */
 const FILES: Readonly<Record<string, readonly string[]>> = {
-  // All that a Node loads that is too old for the rest.
+  // The only file that a too old Node loads.
   version: ["cli/node-version."],
-  // Loads the package `yaml`, which few need.
+  // Loads the package `yaml`, which few commands need.
   text: ["profile/formats/memprof-text/", "profile/formats/budget/"],
   profiles: [
     "ground/bytes/",
@@ -77,7 +77,7 @@ const FILES: Readonly<Record<string, readonly string[]>> = {
     "code/objects/",
   ],
   native: ["code/dwarf/", "code/unwind/", "names/symbolize/", "unwinding."],
-  // What rewrites native programs, in threads of its own.
+  // Rewrites native programs, in separate threads.
   rewriting: ["record/native/", "code/x64/"],
   reports: [
     "explain/",
@@ -97,7 +97,7 @@ const FILES: Readonly<Record<string, readonly string[]>> = {
   cli: ["cli/"],
 };
 
-/** The file that a module goes to; null: that of the one entry which needs it. */
+/** File of a module; null: the file of the only entry that needs it. */
 function fileOf(module: string, context: ChunkingContext): string | null {
   const users = Object.entries(BEGINNINGS)
     .filter(([, files]) => loadedBy(files, context).has(module))
@@ -111,21 +111,21 @@ function fileOf(module: string, context: ChunkingContext): string | null {
 
 const loaded = new Map<readonly string[], ReadonlySet<string>>();
 
-/** The modules that are loaded with some, and these. */
+/** Modules that are loaded together with some modules, and these. */
 function loadedBy(files: readonly string[], context: ChunkingContext): ReadonlySet<string> {
   const known = loaded.get(files);
   if (known !== undefined) return known;
   const modules = new Set(files.map((file) => `${source}${file}.ts`));
-  // What is added meanwhile is visited too.
+  // The loop also visits modules added during it.
   for (const module of modules)
     for (const next of context.getModuleInfo(module)?.importedIds ?? []) modules.add(next);
   loaded.set(files, modules);
   return modules;
 }
 
-/** Bundles the sources. What Node loads shares its modules, and with them classes and state; what a page loads is one file. */
+/** Bundles the sources. Code for Node shares its modules, and so their classes and state; code for a page is one file. */
 export async function bundle(): Promise<void> {
-  // npm packages stay packages where Node finds them.
+  // npm packages are not bundled if Node can find them.
   const isPackage = (id: string) => !id.startsWith(".") && !id.startsWith("/");
   await write(
     dist,
@@ -137,7 +137,7 @@ export async function bundle(): Promise<void> {
     await write(`${dist}browser/`, { [name]: path }, { platform: "browser" }, false);
 }
 
-/** The scripts of web pages' agents, with what audio worklets lack. */
+/** Scripts of web pages' agents, with the functions that audio worklets lack. */
 export async function bundleAgent(): Promise<void> {
   const text = `${source}record/host/browser/agent/text.ts`;
   const texts: Record<string, string> = {};
@@ -159,7 +159,7 @@ export async function bundleAgent(): Promise<void> {
     texts[name] = output[0].code.trim();
   }
   const file = `${dist}${AGENT_FILE}`;
-  // Whoever reads it meanwhile gets the whole of one.
+  // The file is replaced as a whole, so that a concurrent reader gets one complete version.
   writeFileSync(`${file}.${process.pid}`, brotliCompressSync(JSON.stringify(texts)));
   renameSync(`${file}.${process.pid}`, file);
 }
@@ -173,9 +173,9 @@ async function write(
   const modules = await rolldown({
     ...input,
     input: Object.fromEntries(Object.entries(entries).map(([name, path]) => [name, `${source}${path}.ts`])),
-    // What is loaded later finds what it shares with an entry in the entry's own file.
+    // A module loaded later finds the code it shares with an entry in the entry's own file.
     preserveEntrySignatures: "allow-extension",
-    // A dynamic import of what others import anyway serves the sources.
+    // A dynamic import of a module that is imported anyway has a purpose when running from the sources.
     checks: { ineffectiveDynamicImport: false, unresolvedImport: true },
   });
   const { output } = await modules.write({
@@ -183,8 +183,8 @@ async function write(
     format: "esm",
     entryFileNames: "[name].js",
     chunkFileNames: "[name]-[hash].js",
-    // Comments are half of the text, and reading over them takes time too. Names and lines stay under Node: it shows them where a
-    // program ends by an error of the engine, whose call stands in one of these files.
+    // Comments are half of the text, and skipping them takes time too. Names and lines stay for Node, which prints them when an engine
+    // error with a call in these files ends a program.
     minify: input.platform === "browser",
     comments: false,
     codeSplitting:
@@ -200,7 +200,7 @@ async function write(
   refuseCircles(new Map(files.map(({ fileName, imports }) => [fileName, imports])));
 }
 
-/** @throws Error where files wait for each other: the rooms are not as `FILES` has them */
+/** @throws Error if files import each other in a cycle: `FILES` no longer matches the rooms */
 function refuseCircles(imports: ReadonlyMap<string, readonly string[]>): void {
   const done = new Set<string>();
   const visit = (file: string, path: readonly string[]): void => {
@@ -212,7 +212,7 @@ function refuseCircles(imports: ReadonlyMap<string, readonly string[]>): void {
   for (const file of imports.keys()) visit(file, []);
 }
 
-/** Everything behind a file of src/, packages included, as a web page needs it. */
+/** A file of src/ with all its imports, packages included, in the form for web pages. */
 export function openForPage(file: string) {
   return rolldown({ input: file, platform: "browser" });
 }

@@ -1,4 +1,4 @@
-// Makes the report page without its data: one file with the app, its styles and the policy that keeps it from every network.
+// Builds the report page without its data: one file with the app, its styles and a policy that blocks all network access.
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -14,9 +14,9 @@ const dist = fileURLToPath(new URL("../dist/", import.meta.url));
 const STYLE_FOLDERS = ["app", "graph", "time"];
 
 /**
- * The page as text. `{{title}}` and `{{text}}` are to be replaced with escaped text, `{{data}}` with what `encodePage` makes; each
- * stands in it once. Hashes of what the browser may run are part of it: the data is none of that. The app is deflated, and a small
- * script adds it. Data comes last, so that a file that was cut off can say so.
+ * The page as text. `{{title}}` and `{{text}}` are replaced by escaped text, `{{data}}` by the output of `encodePage`; each
+ * occurs once. The policy has hashes of the code that the browser may run; data is not among it. The app is deflated, and a small
+ * script inflates it. Data comes last, so that a truncated file can be detected.
  */
 export async function reportPage(): Promise<string> {
   const start = escapeScript(await bundle("start/start.ts"));
@@ -52,7 +52,6 @@ export async function reportPage(): Promise<string> {
 `;
 }
 
-/** Writes dist/report-page.html. */
 export async function writeReportPage(): Promise<void> {
   mkdirSync(dist, { recursive: true });
   writeFileSync(`${dist}report-page.html`, await reportPage());
@@ -63,7 +62,7 @@ async function bundle(entry: string): Promise<string> {
     input: `${page}${entry}`,
     platform: "browser",
     checks: { unresolvedImport: true },
-    // The words as text: what they are made of would bring all searches and measures into the page.
+    // The glossary is included as text. Its sources would pull all searches and measures into the page.
     plugins: [
       {
         name: "glossary",
@@ -90,7 +89,7 @@ function styleSheets(): string {
     .join("\n");
 }
 
-/** Without comments and line breaks; strings of these style sheets have neither. */
+/** Removes comments and line breaks; strings of these style sheets contain neither. */
 function shortenStyles(text: string): string {
   return text
     .replaceAll(/\/\*.*?\*\//gs, "")
@@ -101,12 +100,12 @@ function shortenStyles(text: string): string {
     .trim();
 }
 
-/** As the page inflates it. */
+/** Deflates a text into the form that the page inflates. */
 function deflated(text: string): string {
   return deflateSync(text, { level: 9 }).toString("base64");
 }
 
-/** What would end the element, written otherwise; both stand in strings alone. */
+/** Escapes the sequences that would end the element; both occur only in strings. */
 function escapeScript(code: string): string {
   return code.replaceAll(/<\/(script)/gi, "<\\/$1").replaceAll("<!--", "<\\!--");
 }

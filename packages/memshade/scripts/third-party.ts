@@ -1,4 +1,4 @@
-// Notices of the packages whose code becomes part of dist/: their licences want to go with it.
+// Notices of the packages whose code becomes part of dist/, as their licences require.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -12,7 +12,7 @@ export interface BundledPackage {
   readonly texts: readonly string[];
 }
 
-/** Rolldown's description of a file that it made. */
+/** Rolldown's description of an output file. */
 interface BundledFile {
   readonly type: string;
   readonly moduleIds?: readonly string[];
@@ -20,17 +20,17 @@ interface BundledFile {
 
 const NOTICES = fileURLToPath(new URL("../THIRD-PARTY-NOTICES", import.meta.url));
 const MODULES = "/node_modules/";
-/** The modules that rolldown adds itself begin so. */
+/** Prefix of the modules that rolldown adds itself. */
 const OF_ROLLDOWN = "\0rolldown/";
 
 const folders = new Set<string>();
 
-/** Remembers whose code is in files that were bundled. */
+/** Records the packages whose code is in bundled files. */
 export function noteBundled(output: readonly BundledFile[]): void {
   for (const folder of packageFolders(output.flatMap(({ moduleIds = [] }) => moduleIds))) folders.add(folder);
 }
 
-/** The folders of the packages that modules are of. */
+/** Folders of the packages that contain the modules. */
 export function packageFolders(modules: readonly string[]): string[] {
   const found = modules.flatMap((module) => {
     if (module.startsWith(OF_ROLLDOWN)) return [installed("rolldown")];
@@ -38,13 +38,13 @@ export function packageFolders(modules: readonly string[]): string[] {
     if (at < 0) return [];
     const [first, second] = module.slice(at + MODULES.length).split("/");
     const name = first!.startsWith("@") ? `${first}/${second}` : first!;
-    // Modules that a plugin made of others begin with a 0.
+    // Modules that a plugin derived from others begin with a 0 byte.
     return [module.slice(0, at + MODULES.length).replace(/^\0/, "") + name];
   });
   return [...new Set(found)];
 }
 
-/** @throws Error if a package has no text of its licence */
+/** @throws Error if a package has no licence text */
 export function readPackage(folder: string): BundledPackage {
   const { name, version, license } = JSON.parse(
     readFileSync(join(folder, "package.json"), "utf8"),
@@ -57,7 +57,7 @@ export function readPackage(folder: string): BundledPackage {
   return { name, version, license, texts };
 }
 
-/** The notices as text, in the order of names. */
+/** The notices as text, ordered by name. */
 export function noticesText(packages: readonly BundledPackage[]): string {
   const sorted = packages.toSorted((a, b) => (a.name < b.name ? -1 : 1));
   const parts = sorted.map(
@@ -67,7 +67,7 @@ export function noticesText(packages: readonly BundledPackage[]): string {
   return ["The files of memshade contain code of these packages.\n", ...parts].join(line);
 }
 
-/** Writes THIRD-PARTY-NOTICES, of all that was bundled, and of AssemblyScript, whose library is compiled into what runs in programs. */
+/** Writes THIRD-PARTY-NOTICES for all bundled packages, and for AssemblyScript, whose library is compiled into the code inside programs. */
 export function writeNotices(): void {
   const packages = [...folders, installed("assemblyscript")].map(readPackage);
   writeFileSync(NOTICES, noticesText(packages));

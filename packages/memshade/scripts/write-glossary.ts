@@ -1,4 +1,4 @@
-// Writes docs/glossary.md, from what `memshade explain` prints.
+// Writes docs/glossary.md, with the text that `memshade explain` prints.
 import { writeFileSync } from "node:fs";
 import { glossaryPage } from "./glossary-page.ts";
 

@@ -1,4 +1,4 @@
-// Writes the tables of stores into docs/fleet.md, from the description that all else is made of.
+// Writes the tables of stores into docs/fleet.md, from the description of the tables.
 import { readFileSync, writeFileSync } from "node:fs";
 import { withStoreTables } from "./store-tables.ts";
 

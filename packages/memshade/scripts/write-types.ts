@@ -1,9 +1,9 @@
-// Writes the types of each entry of the library, all of them in one file.
+// Writes the types of each entry of the library, one file per entry.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { generateDtsBundle } from "dts-bundle-generator";
 
-/** What programs import, by its place in dist/: the sources. In web pages the other two have the same types as in Node. */
+/** Entries that programs import: name in dist/ and source. The other two entries have the same types in web pages as in Node. */
 const LIBRARY_ENTRIES = {
   index: "index",
   loader: "record/host/loader",

@@ -61,9 +61,9 @@ export const WIDE: u32 = 4;
   });
 
   it("has no two fields of a table in one place", () => {
-    // These are bits and numbers, no places.
+    // Bits and numbers, not offsets.
     const others = ["Tag", "HostSite"];
-    // Native programs alone have it, whose records have no owner.
+    // Field of native programs only, whose records have no owner.
     const instead = ["addressHigh"];
     for (const [name, table] of [...Object.entries(contexts), ...Object.entries(heap)]) {
       if (typeof table === "number" || others.includes(name)) continue;

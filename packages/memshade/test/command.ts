@@ -4,10 +4,9 @@ import { fileURLToPath } from "node:url";
 const NAME = "MEMSHADE_TEST_COMMAND";
 const inPackage = (path: string): string => fileURLToPath(new URL(`../${path}`, import.meta.url));
 
-/** The command's file, for tests that start it. */
 export const MAIN: string = process.env[NAME] ?? inPackage("src/cli/main.ts");
 
-/** Before all tests: they start what was built where no source is newer, since that takes a third of the time of the sources. */
+/** Runs before all tests: they start the built command if no source is newer, which takes a third of the time of the sources. */
 export default function setup(): void {
   const built = inPackage("dist/main.js");
   const builtAt = statSync(built, { throwIfNoEntry: false })?.mtimeMs ?? 0;

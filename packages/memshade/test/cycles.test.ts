@@ -10,7 +10,6 @@ const files = readdirSync(SOURCE, { recursive: true, encoding: "utf8" })
   .map((path) => path.replaceAll("\\", "/"))
   .filter((path) => path.endsWith(".ts") && !path.split("/").includes("assembly"));
 
-/** Files below src/ that a file imports or re-exports, types included. */
 function importsOf(path: string): string[] {
   const { importedFiles } = ts.preProcessFile(readFileSync(join(SOURCE, path), "utf8"), true, true);
   return importedFiles
@@ -21,7 +20,7 @@ function importsOf(path: string): string[] {
 
 const imports = new Map(files.map((path) => [path, importsOf(path)]));
 
-/** Groups of files that all lead to each other (Tarjan's strongly connected components of more than one file). */
+/** Groups of files that import each other in a cycle (Tarjan's strongly connected components of more than one file). */
 function cycles(): string[][] {
   const found: string[][] = [];
   const order = new Map<string, number>();

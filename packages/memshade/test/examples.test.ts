@@ -6,7 +6,6 @@ import { afterAll, describe, expect, it } from "vitest";
 
 const SOURCE = fileURLToPath(new URL("../src", import.meta.url));
 
-/** What the names of the package stand for. */
 const ENTRIES: Readonly<Record<string, string>> = {
   memshade: "index.ts",
   "memshade/unwind": "unwinding.ts",
@@ -19,7 +18,6 @@ interface Example {
   readonly code: string;
 }
 
-/** The code blocks behind `@example` in the doc comments of a file. */
 function examplesOf(path: string): Example[] {
   const text = readFileSync(join(SOURCE, path), "utf8");
   return [...text.matchAll(/^ *\* @example\n *\* ```ts\n((?: *\*.*\n)*?) *\* ```$/gm)].map((match) => ({
@@ -43,7 +41,7 @@ describe("examples in doc comments", () => {
   });
 
   it.each(examples)("$place runs, and its assertions hold", async ({ place, code }) => {
-    // An example that asserts nothing shows nothing.
+    // An example without an assertion proves nothing.
     expect(code).toContain("assert");
     const resolved = code.replaceAll(/from "(memshade[^"]*)"/g, (_, name: string) => {
       expect(Object.keys(ENTRIES), place).toContain(name);

@@ -14,22 +14,23 @@ import { blockMib, mergeMib } from "../src/profile/model/mib.ts";
 import type { HeapReach, Run, RunHeap, RunModule, RunReach, RunSite } from "../src/profile/model/run.ts";
 
 /**
- * A run from a picture: one line per allocation context, the call path from the root to the function that
- * allocates, then what it allocated.
- *
- *     main > exec > parse            100 x 64    life 1    access 6
- *     main > cache                     8 x 4096  life 900  access 10  peak 8  live 2
- *     main > lib!open > ^lib!malloc    1 x 8
- *
- * `100 x 64` are blocks and the size of each; `life` and `access` hold for each block; `peak` and `live` are
- * blocks live at the peak and at the end; `unused` and `unread` are blocks never accessed and written but never
- * read; of live blocks, `lost`, `indirect`, `possible` and `reachable` ones are counted, `behind` are lost ones that these lost ones
- * lead to, and `late` those of them that were allocated in the second half of the run; `chains` of blocks that grew took `copies` copies of `copied` bytes together, and ended in blocks of the size given, of
- * which `used` bytes were used; of all blocks together, `spare` bytes lie behind the last one used; `temporary` blocks are counted if every line has them; `reallocated`
- * ones took the place of another; `touched` counts granules; `collected` blocks were given back by the host's collector, after they had
- * `lasted` so long each (as all do, if it is not said). What is not
- * said is 0. `module!function` names a module other than `app`, `function@2` its second call, `^function`
- * a function that the host called itself. A function called `malloc` is the module's allocator.
+ * A run drawn as text: one line per allocation context, with the call path from the root to the function that
+ * allocates, then its blocks.
+ * main > exec > parse            100 x 64    life 1    access 6
+ * main > cache                     8 x 4096  life 900  access 10  peak 8  live 2
+ * main > lib!open > ^lib!malloc    1 x 8
+ * `100 x 64` is the number of blocks and the size of each. `life` and `access` hold for each block. The other figures are numbers of
+ * blocks,
+ * unless stated otherwise; figures that are missing are 0.
+ * - `peak`, `live`: live at the peak and at the end; `temporary` is counted if every line has it; `reallocated` blocks replaced another
+ * - `unused`, `unread`: never accessed; written but never read
+ * - `lost`, `indirect`, `possible`, `reachable`: kinds of live blocks; `behind`: lost blocks that these lost ones lead to; `late`: those of
+ * them that were allocated in the second half of the run
+ * - `chains` of blocks that grew needed `copies` copies of `copied` bytes in all, and ended in blocks of the given size, of
+ * which `used` bytes were used; `spare`: bytes behind the last one used, of all blocks
+ * - `touched`: granules; `collected`: blocks released by the host's collector after a wait of `lasted` each (default: no wait)
+ * `module!function` names a module other than `app`, `function@2` its second call, `^function` a function that the host called itself.
+ * A function called `malloc` is the module's allocator.
  */
 export interface HeapPicture {
   run: Run;
@@ -100,13 +101,12 @@ export function heapPicture(
   };
 }
 
-/** The profile of a picture as reports see it. */
 export function profileOfPicture(...picture: Parameters<typeof heapPicture>): HeapProfile {
   const { raw, run } = heapPicture(...picture);
   return heapProfileFromRaw(raw, run, (modules) => createRunSymbolizer(modules, run, (name) => name));
 }
 
-/** The same without its run.json: a raw file alone. */
+/** The profile of a picture from its raw file alone, without run.json. */
 export function rawProfileOfPicture(picture: string): HeapProfile {
   const { raw } = heapPicture(picture);
   return heapProfileFromRaw(raw, undefined, (modules) =>
@@ -114,7 +114,6 @@ export function rawProfileOfPicture(picture: string): HeapProfile {
   );
 }
 
-/** Writes a picture as a run's directory. */
 export function writePicture(directory: string, { run, raw }: HeapPicture): string {
   fs.mkdirSync(directory, { recursive: true });
   fs.writeFileSync(path.join(directory, "run.json"), JSON.stringify(run));
@@ -182,7 +181,6 @@ function siteOf({ blocks, size, facts }: Row, index: number): RunSite {
   };
 }
 
-/** Names of facts by the fields that they are of. */
 const REACH_FACTS = {
   lost: ["lostBlocks", "lostBytes"],
   indirect: ["indirectlyLostBlocks", "indirectlyLostBytes"],
@@ -205,7 +203,7 @@ function reachOf(size: number, facts: ReadonlyMap<string, number>): Partial<RunS
   return Object.fromEntries(found);
 }
 
-/** Of a heap in which pointers were looked for: of every context that has live blocks it is said what became of them. */
+/** Reachability of a heap that was searched for pointers: every context with live blocks has the kinds of these. */
 export function reachOfPicture(picture: string, hostMayHold = false): HeapReach {
   const { sites } = heapPicture(picture).run.heap!;
   const sum = (field: keyof RunReach) => sites.reduce((total, site) => total + (site[field] ?? 0), 0);
@@ -260,7 +258,7 @@ function totalsOf(rows: readonly Row[], sites: RunSite[]): RunHeap {
   };
 }
 
-/** Lays out the functions of the picture in modules, 256 bytes each, and hands out PCs in them. */
+/** Lays out the functions of the picture in modules, 256 bytes each, and assigns PCs in them. */
 class PictureCode {
   readonly #functionsOf = new Map<string, string[]>([["app", []]]);
 

@@ -10,11 +10,11 @@ const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
 const ROOT = join(PACKAGE, "../..");
 const SOURCE = join(PACKAGE, "src");
 
-/** What is beside the rooms and only re-exports. */
+/** Files beside the rooms, which only re-export. */
 const PUBLIC_API = ["index.ts", "browser.ts", "unwinding.ts"];
 
 /**
- * The wings of src/ in their order, each with its rooms. A wing imports from itself and from those above it, and from nothing else.
+ * The wings of src/ in order, each with its rooms. A wing imports only from itself and from the wings above it.
  * docs/architecture.md has the same table.
  */
 const WINGS: Readonly<Record<string, readonly string[]>> = {
@@ -31,24 +31,23 @@ const WINGS: Readonly<Record<string, readonly string[]>> = {
   cli: [],
 };
 
-/** npm packages that a room may use; all others use none. */
+/** npm packages that a room may use; all other rooms use none. */
 const PACKAGES_OF: Readonly<Record<string, readonly string[]>> = {
   "code/wasm": ["@noble"],
   "names/symbolize": ["gecko-profiler-demangle"],
   "record/native": ["@noble"],
   "profile/formats": ["@noble", "hyparquet-writer", "pako", "pprof-format", "yaml"],
   "names/load": ["@jridgewell", "gecko-profiler-demangle", "xz-decompress"],
-  // Of the page, which is bundled: whoever installs memshade does not install it.
+  // Part of the page, which is bundled: users of memshade do not install it.
   "show/report": ["preact"],
-  // DuckDB is loaded with the first question, and need not be there.
+  // DuckDB is optional; the first query loads it.
   store: ["@duckdb", "@noble", "hyparquet"],
   cli: ["commander"],
 };
 
-/** Packages that are bundled with what a web page imports. */
+/** Packages that are bundled into the code that web pages import. */
 const BUNDLED_FOR_PAGES = ["@noble/hashes/sha2.js"];
 
-/** Folders that must work in a web page as they do in Node. */
 const WITHOUT_NODE = [
   "ground/",
   "code/",
@@ -58,7 +57,7 @@ const WITHOUT_NODE = [
   "show/report/",
   ...["rewrite/", "allocator/", "contexts/", "tools/"].map((room) => `record/${room}`),
 ];
-/** What a web page imports, and what is brought into one; nothing of Node may be behind it, however many files away. */
+/** The code that web pages import, and the code inserted into one. None of their imports, direct or indirect, may belong to Node. */
 const AGENT = "record/host/browser/agent/agent.ts";
 const WEB_ENTRIES = ["record/host/loader.ts", AGENT];
 
@@ -66,11 +65,10 @@ interface SourceFile {
   /** Path below src/, with slashes. */
   path: string;
   room: string;
-  /** Specifiers of everything it imports or re-exports, types included. */
+  /** Specifiers of all imports and re-exports, including types. */
   imports: string[];
 }
 
-/** The files of src/, without those in AssemblyScript, which are programs of their own. */
 function readSources(): SourceFile[] {
   return readdirSync(SOURCE, { recursive: true, encoding: "utf8" })
     .filter((path) => path.endsWith(".ts") && !path.split(sep).includes("assembly"))
@@ -83,20 +81,20 @@ function importsOf(path: string): string[] {
   return ts.preProcessFile(text, true, true).importedFiles.map(({ fileName }) => fileName);
 }
 
-/** Those of its imports that are there when it runs: no types. */
+/** Imports that exist at run time: no types. */
 function executedImportsOf(path: string): string[] {
   const text = readFileSync(join(SOURCE, path), "utf8");
-  // Types are imported by statements of their own, or beside values: what is left is what Node loads.
+  // Type imports are removed, so that the imports loaded by Node remain.
   const values = text.replaceAll(/^(?:import|export) type [^;]*;/gm, "");
   return ts.preProcessFile(values, true, true).importedFiles.map(({ fileName }) => fileName);
 }
 
-/** The wing of a file: its top folder. Files beside the wings are the public API, above all of them. */
+/** The wing of a file: its top folder. Files beside the wings are the public API, above all wings. */
 function wingOf(path: string): string {
   return path.split("/")[0];
 }
 
-/** The room of a file: the folder in its wing, or the wing itself where that has no rooms. */
+/** The room of a file: the folder in its wing, or the wing itself if it has no rooms. */
 function roomOf(path: string): string {
   const [wing, room] = path.split("/");
   return (WINGS[wing] ?? []).includes(room) ? `${wing}/${room}` : wing;
@@ -110,7 +108,7 @@ function targetOf({ path }: SourceFile, specifier: string): string {
   return join(dirname(path), specifier).replaceAll("\\", "/");
 }
 
-/** The rows of the table in the document whose first column is a wing and whose second one lists its rooms. */
+/** Rows of the document's table: first column a wing, second column its rooms. */
 function documentedTable(): Record<string, string[]> {
   const text = readFileSync(join(ROOT, "docs/architecture.md"), "utf8");
   const codes = (cell: string) => [...cell.matchAll(/`([^`]+)\/`/g)].map((match) => match[1]);
@@ -118,7 +116,7 @@ function documentedTable(): Record<string, string[]> {
   return Object.fromEntries(rows.map(([, wing, cell]) => [wing, codes(cell)]));
 }
 
-/** Every file that is in the repository or about to be; undefined outside a git checkout. */
+/** Files that are in the repository or not ignored; undefined outside a git checkout. */
 function repositoryFiles(): string[] | undefined {
   const { status, stdout } = spawnSync("git", ["ls-files", "-z", "-co", "--exclude-standard"], {
     cwd: ROOT,
@@ -131,7 +129,6 @@ function repositoryFiles(): string[] | undefined {
 
 const sources = readSources();
 
-/** Folders below a folder of src/. */
 function foldersIn(path: string): string[] {
   return readdirSync(join(SOURCE, path), { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
@@ -271,7 +268,7 @@ describe("the wings of src/", () => {
     expect(readmes.length).toBeGreaterThan(1);
     const wrong = readmes.flatMap((readme) => {
       const named = readFileSync(join(SOURCE, readme), "utf8").matchAll(/`([\w./-]+(?:\.tsx?|\/))`/g);
-      // A name alone is that of a file nearby; one with its folder may be of another room.
+      // A bare file name refers to a file nearby; a name with its folder may refer to another room.
       return [...named]
         .map(([, name]) => ({ name, around: name.includes("/") ? "/" : `${dirname(readme)}/` }))
         .filter(({ name }) => !existsSync(join(PACKAGE, name)))

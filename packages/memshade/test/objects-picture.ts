@@ -11,7 +11,7 @@ const field = (name: string, reads: number, writes: number) => ({
   unwritten: writes === 0,
 });
 
-/** Nodes of which half are in use, with a name that nobody reads, and texts that nobody looks into. */
+/** Nodes, half of them in use, with a name that is never read, and texts whose content is never read. */
 export function someObjects(): ObjectsProfile {
   const make = { function: 3, offset: 40, name: "make", file: "src/tree.kt", line: 7 };
   const main = { function: 1, offset: 9, name: "main" };

@@ -49,7 +49,6 @@ const SETTINGS = {
   files: ["user.ts"],
 };
 
-/** The folder of a package that the repository has installed. */
 function installed(name: string): string {
   const [found] = (require.resolve.paths(name) ?? []).map((folder) => join(folder, name)).filter(existsSync);
   return found!;
@@ -91,7 +90,7 @@ describe.skipIf(!isBuilt)("the packed package, installed in an empty folder", ()
 
   it("has the notices of the packages whose code it contains", () => {
     const notices = readFileSync(join(modules, "memshade/THIRD-PARTY-NOTICES"), "utf8");
-    // What the report page and what web pages load contain, and what is compiled into programs.
+    // Packages bundled into the report page and into code for web pages, and one compiled into programs.
     for (const name of ["preact", "@noble/hashes", "assemblyscript"]) {
       const { version } = JSON.parse(readFileSync(join(installed(name), "package.json"), "utf8")) as {
         version: string;
@@ -106,7 +105,7 @@ describe.skipIf(!isBuilt)("the packed package, installed in an empty folder", ()
     expect(status).toBe(0);
     const [, ...found] = stdout.split("\n\n")[1]!.split("\n");
     const kinds = found.filter((_, index) => index % 2 === 0).map((line) => line.trim().split(" ")[0]);
-    // Five kinds, each with its line of source below.
+    // Five kinds of findings, each with its source line below.
     expect(new Set(kinds).size).toBe(5);
     for (const [index, line] of found.entries())
       expect(line).toMatch(index % 2 === 0 ? /\(shop\.c:\d+\)/ : /^ {6}\d+ │ \S/);

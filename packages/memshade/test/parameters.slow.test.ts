@@ -8,12 +8,11 @@ const SOURCE = fileURLToPath(new URL("../src", import.meta.url));
 const MOST_PARAMETERS = 6;
 
 /**
- * AssemblyScript may have more: without an allocator, operands are the only way to hand several values on, and code that
+ * AssemblyScript may have more parameters: without an allocator, operands are the only way to pass several values, and code that
  * passes write calls some of these functions.
  */
 const isAssemblyScript = (file: string) => file.split(sep).includes("assembly");
 
-/** The functions in a file that take more positional parameters. */
 function crowdedFunctions(file: string): string[] {
   const source = ts.createSourceFile(file, readFileSync(join(SOURCE, file), "utf8"), ts.ScriptTarget.Latest);
   const found: string[] = [];

@@ -1,8 +1,7 @@
 import { randomInt } from "node:crypto";
 import fc from "fast-check";
 
-// A run of the tests is the same run again tomorrow. Other cases are searched for with MEMSHADE_SEED: a number, or
-// "random" for one that is drawn for each file.
+// Tests are reproducible: the seed is fixed. MEMSHADE_SEED searches for other cases: a number, or "random" for a new seed in each file.
 const wanted = process.env.MEMSHADE_SEED;
 const seed = wanted === "random" ? randomInt(2 ** 31) : Number(wanted ?? 1);
 if (wanted === "random") {

@@ -12,10 +12,9 @@ export interface PictureOptions {
 }
 
 /**
- * A profile drawn as text: a sample per line, frames with the outermost first, `~` before an inlined one, then the
+ * A profile drawn as text: one line per sample, frames outermost first, `~` before an inlined one, then the
  * values.
- *
- *     main > ~each > visit : 3 128
+ * main > ~each > visit : 3 128
  */
 export function sampleProfileOf(
   picture: string,

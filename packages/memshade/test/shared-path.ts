@@ -4,8 +4,8 @@ import path from "node:path";
 const SHARED = path.resolve(import.meta.dirname, "../../../../shared");
 
 /**
- * A file or folder of the collection beside the repository (`../shared`), which has fixtures too large to be part of
- * it; undefined, with a warning, where it is not there. Tests that need it are skipped then.
+ * Path of a file or folder in the collection next to the repository (`../shared`), for fixtures too large for the
+ * repository; undefined, with a warning, if it is missing. Tests that need it are skipped then.
  */
 export function sharedPath(name: string): string | undefined {
   const found = path.join(SHARED, name);

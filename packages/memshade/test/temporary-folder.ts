@@ -3,8 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 /**
- * Before all tests: what they and the programs that they start put aside lies in one folder, which goes when they are over. What memshade
- * keeps from run to run lies there too: the C library is rewritten once for all tests.
+ * Runs before all tests. Temporary files of the tests and their programs are in one folder, which is removed at the end. Files that
+ * memshade
+ * keeps from run to run are there too: the C library is rewritten once for all tests.
  */
 export default function setup(): () => void {
   const before = { TMPDIR: process.env.TMPDIR, XDG_CACHE_HOME: process.env.XDG_CACHE_HOME };

@@ -38,6 +38,7 @@ const INSTEAD: Readonly<Record<string, string>> = {
   "--first-touch": "use --who",
   "--owners": "use --who",
   "--fill": "use --who",
+  "--locality": "it takes no value; --locality-rate 1 follows all lines",
   "--locality-size": "use --locality-rate",
   "--cache": "the report has the miss ratios of all sizes",
 };

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { memshade, newFolder } from "./support/command-line.ts";
 import { ALLOCATOR, writeProgram } from "./support/programs.ts";
 
-// A program with a heap of its own inside of one block of malloc, as PHP has: blocks of 32 bytes and a free list.
+// A program with its own heap inside one block of malloc, as PHP has: blocks of 32 bytes and a free list.
 const ARENA = `(module (memory (export "memory") 4)
   ${ALLOCATOR}
   (global $arena (mut i32) (i32.const 0))

@@ -21,7 +21,7 @@ function run(args: readonly string[], environment: Readonly<Record<string, strin
   return stdout + stderr;
 }
 
-/** A Node on this machine that cannot run what memshade makes of programs. */
+/** A Node on this machine that is too old to run instrumented programs. */
 const oldNode = [...process.env.PATH!.split(delimiter), "/usr/bin", "/usr/local/bin"]
   .map((folder) => join(folder, "node"))
   .find((node) => existsSync(node) && !isSuitable(versionOf(node)));
@@ -31,7 +31,7 @@ function versionOf(node: string): string {
   return spawnSync(node, ["--version"], { encoding: "utf8" }).stdout.trim().slice(1);
 }
 
-/** The package as it was built, in a folder with what it depends on and nothing else. */
+/** Installs the built package in a folder with its dependencies only. */
 function installAlone(): string {
   const folder = newFolder();
   for (const part of ["bin", "dist", "package.json"])

@@ -6,7 +6,6 @@ import { memshade, newFolder } from "./support/command-line.ts";
 
 const PROGRAM = fileURLToPath(new URL("../fixtures/programs/allocation/lifecycle.wasm", import.meta.url));
 
-/** A module that names a source map beside it, and that map. */
 function moduleWithMap(map: string): { cwd: string; module: string } {
   const cwd = newFolder();
   const [name, url] = ["sourceMappingURL", "app.wasm.map"];

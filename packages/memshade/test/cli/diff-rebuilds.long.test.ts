@@ -49,13 +49,13 @@ const MAIN = `int main(void) {
 const INCLUDES = "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n";
 
 const BEFORE = INCLUDES + COPY + PUSH + WORK(100) + MAIN;
-/** Everything stands elsewhere, lines came in above, between and inside of functions. */
+/** All code is on other lines: lines were added above, between and inside functions. */
 const MOVED =
   `${INCLUDES}\n/* The program\n * that moved. */\n${WORK(100)}\n\n` +
   COPY +
   PUSH.replace("  struct node *n =", "  if (!name)\n    abort();\n  struct node *n =") +
   MAIN;
-/** Two functions have other names, one of them has a line more. */
+/** Two functions have other names; one of them has a further line. */
 const OTHER_NAMES = BEFORE.replaceAll("push(", "prepend(")
   .replaceAll("work(", "labour(")
   .replace("  memset(buf", "  if (!buf)\n    abort();\n  memset(buf");
@@ -70,7 +70,6 @@ function run(command: string, args: readonly string[]): string {
   return stdout;
 }
 
-/** Builds a program in the place of whatever was built before, and records it. */
 async function record(source: string, name: string, file = "app.c"): Promise<string> {
   writeFileSync(at(file), source);
   run("clang-22", [...WASM, "-O2", "-g", "-c", at(file), "-o", at("app.o")]);

@@ -110,7 +110,7 @@ describe("memshade diff", () => {
       { ...usual, binaryPath: [path.join(shared, "v4.exe")] },
       terminal,
     );
-    // LLVM's forms lack the blocks that libraries have for themselves.
+    // LLVM's formats lack the blocks that libraries allocate for themselves.
     expect(compared.text).toMatch(/2 sites changed, [1-9]/);
     expect(compared.text.replace(/\s+/g, " ")).toContain(
       "New: Blocks allocated only by code without debug information",

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { linesOrReason } from "../../src/cli/end-summary.ts";
 import { FormatError, UserError } from "../../src/ground/bytes/errors.ts";
 
-/** What is said where the summary ends with an error. */
+/** Text of the end summary if an error prevents it. */
 const saidOf = (error: unknown) => linesOrReason(() => Promise.reject(error));
 
 beforeEach(() => {

@@ -10,7 +10,7 @@ import { MAIN } from "../command.ts";
 import { memshade, newFolder } from "./support/command-line.ts";
 
 /*
- * What is exported of one run, opened by the programs that the formats come from. The run is that of the demo, whose blocks are
+ * Exports of one run, opened by the programs that the formats come from. The run is the demo's, whose blocks are
  * known.
  */
 
@@ -33,7 +33,6 @@ if (!hasDhat) console.warn("SKIPPED: Valgrind's dh_view.html is not installed (D
 const cwd = newFolder();
 const run = join(cwd, "shop");
 
-/** The path of a file of the run in a format. */
 async function exported(name: string, ...words: string[]): Promise<string> {
   const { stderr, code } = await memshade(["export", "shop", ...words, "-o", name], { cwd });
   expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining(`written to ${name}`) });
@@ -78,7 +77,7 @@ describe.skipIf(!hasGo)("go tool pprof", () => {
       inuse_objects: heap.liveBlocks,
       inuse_space: heap.liveBytes,
     };
-    // With a unit it prints all digits, of counts too.
+    // With a unit, the tool prints all digits, of counts too.
     for (const [type, total] of Object.entries(totals))
       expect(pprof("-top", "-unit=B", `-sample_index=${type}`, file)).toContain(`of ${total}B total`);
     expect(pprof("-top", "-inuse_space", file)).toMatch(
@@ -114,7 +113,7 @@ describe("the Firefox Profiler's own reader", () => {
       env: { ...process.env, HOME: home, NODE_OPTIONS: "" },
     });
 
-  /** Its reader is a process that it waits for only for a moment: on a busy machine it comes later. */
+  /** Loads the file. The tool waits only briefly for its own reader process, which may start late on a busy machine. */
   async function opened(file: string): Promise<void> {
     for (let tries = 0; tries < 20; tries++) {
       if (call("load", file).status === 0 && call("profile", "info").status === 0) return;
@@ -178,7 +177,7 @@ describe.skipIf(!hasChromium)("viewers that are pages", () => {
   });
   afterAll(() => browser?.close());
 
-  /** What a page shows of a file that is put into its only field for files. */
+  /** Text that a page shows for a file that is put into its only file field. */
   async function shownBy(address: string, file: string, name: string, keys: string, wanted: string) {
     const page = await browser.newPage();
     const errors: string[] = [];
@@ -243,7 +242,7 @@ describe.skipIf(!hasChromium)("viewers that are pages", () => {
   });
 });
 
-/** The nodes of a profile as the page's own model of it has them: what the page executes. */
+/** Nodes of a profile in the page's own model, as an expression that the page runs. */
 const IN_DEVTOOLS = `async (profile) => {
   const { HeapProfileView } = await import("/devtools/panels/profiler/profiler.js");
   const lines = [];
@@ -266,7 +265,6 @@ async function freePort(): Promise<number> {
 describe("on a terminal", () => {
   const hasScript = spawnSync("script", ["--version"]).status === 0;
 
-  /** What a command prints to a terminal of its own. */
   function onTerminal(...words: string[]): string {
     const line = [process.execPath, MAIN, ...words].join(" ");
     return spawnSync("script", ["-qec", line, "/dev/null"], { cwd, encoding: "utf8" }).stdout;

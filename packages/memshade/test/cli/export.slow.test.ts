@@ -16,7 +16,6 @@ const scratch = fs.mkdtempSync(path.join(os.tmpdir(), "memshade-"));
 const inScratch = (name: string) => path.join(scratch, name);
 const run = inScratch("app.7");
 const { run: description } = heapPicture(DATABASE);
-/** A run with what one tool recorded, and without a heap. */
 function runWith(tool: "waste" | "workingset", content: unknown): string {
   const folder = inScratch(`${tool}.1`);
   const file = `${tool}.json`;
@@ -43,7 +42,6 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** What the command writes to standard output, and what it says. */
 async function memshade(...words: string[]): Promise<{ printed: Buffer; said: string }> {
   const program = new Command("memshade").exitOverride();
   addExportCommand(program);

@@ -14,7 +14,6 @@ beforeAll(() => {
   writeFileSync(join(cwd, "app.js"), "console.log(1);");
 });
 
-/** What a command that ends with exit code 2 says. */
 async function mistake(words: readonly string[], place = cwd, input = ""): Promise<string> {
   const { stdout, stderr, code } = await memshade(words, { cwd: place, input });
   expect({ words, stdout, code }).toEqual({ words, stdout: "", code: 2 });
@@ -25,7 +24,7 @@ async function mistake(words: readonly string[], place = cwd, input = ""): Promi
 describe("who names no run", () => {
   const place = newFolder();
 
-  /** Records a program below the default place, `age` hours ago. */
+  /** Records a program below the default folder, `age` hours ago. */
   async function record(name: string, age: number, program: string, ...args: string[]): Promise<string> {
     const out = join("memshade.out", name);
     const { code } = await memshade(["run", "--out", out, join(cwd, program), ...args], { cwd: place });
@@ -111,10 +110,20 @@ describe("options behind the program", () => {
   it.each([
     [["pair.wasm", "--tool", "waste"], warning("--tool", "memshade run --tool waste pair.wasm")],
     [
-      ["hashmap.wasm", "90", "--tool=workingset", "--locality", "exact", "--who", "--rows", "5"],
+      [
+        "hashmap.wasm",
+        "90",
+        "--tool=workingset",
+        "--locality",
+        "--locality-rate",
+        "1",
+        "--who",
+        "--rows",
+        "5",
+      ],
       warning(
-        "--tool, --locality, --who",
-        "memshade run --tool=workingset --locality exact --who hashmap.wasm",
+        "--tool, --locality, --locality-rate, --who",
+        "memshade run --tool=workingset --locality --locality-rate 1 --who hashmap.wasm",
       ),
     ],
     [["pair.wasm", "--help", "--", "--tool"], ""],

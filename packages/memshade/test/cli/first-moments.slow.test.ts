@@ -15,7 +15,7 @@ describe.skipIf(!isBuilt || !isNative)("the first moments of a run", () => {
   const folder = mkdtempSync(join(tmpdir(), "memshade-first-"));
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  /** Starts the command, which gets a signal when nothing but its first lines have run. */
+  /** Starts the command, and sends it a signal while only its first lines have run. */
   function signalled(signal: string, ...args: string[]) {
     writeFileSync(
       join(folder, "signal.cjs"),
@@ -69,7 +69,7 @@ describe.skipIf(!isBuilt || !isNative)("the first moments of a run", () => {
     expect(readdirSync(folder).filter((entry) => /ended|^memshade-/.test(entry))).toEqual([]);
   });
 
-  /** Runs a program where only the standard streams are open, and a limit is in force. */
+  /** Runs a program with only the standard streams open, under a limit. */
   function limited(limit: string, program: string) {
     const close = `for fd in /proc/$$/fd/*; do [ "\${fd##*/}" -le 2 ] || eval "exec \${fd##*/}>&-"; done`;
     const command = `${close}; ulimit ${limit}; exec "$0" run --quiet --out run -- ${program}`;
@@ -112,7 +112,7 @@ describe.skipIf(!isBuilt || !isNative)("the first moments of a run", () => {
       status: 0,
       stdout: "100000 100000 100000\n",
     });
-    // What the hook is told is in one variable, of which there may be 128 KiB.
+    // The hook gets its options in one environment variable, which is limited to 128 KiB.
     expect(started("--allocator", `malloc=${"x".repeat(131_000)}`, "count.cjs")).toMatchObject({
       status: 2,
       stdout: "",

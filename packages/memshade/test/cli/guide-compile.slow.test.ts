@@ -8,7 +8,7 @@ import { memshade, newFolder } from "./support/command-line.ts";
 const SOURCE = fileURLToPath(new URL("../fixtures/programs/memprof/lists.cpp", import.meta.url));
 const WASM = ["--target=wasm32-wasip1", "--sysroot=/", "-I/usr/include/wasm32-wasi", "-fno-exceptions"];
 const COMMON = ["-O2", "-g", "-fdebug-info-for-profiling"];
-/** LLVM's limits are minutes; here everything lives for milliseconds. */
+/** LLVM's limits are minutes; blocks of this program live for milliseconds. */
 const LIMITS = [
   "-mllvm",
   "-memprof-ave-lifetime-cold-threshold=0",

@@ -4,7 +4,6 @@ import { describe, expect, it } from "vitest";
 import { memshade, newFolder, onlyRun, runFolders } from "./support/command-line.ts";
 import { LIBRARY, writeProgram } from "./support/programs.ts";
 
-/** Runs a script, and gives its run and what `report` says of it. */
 async function record(files: Record<string, string>, args: readonly string[], wasm = "library.wasm") {
   const cwd = newFolder();
   for (const [name, text] of Object.entries(files)) {
@@ -235,7 +234,7 @@ describe("callers in JavaScript", () => {
   });
 
   it.each([
-    // Then there is no more than the ten frames that the engine gives.
+    // With a frozen Error, the engine gives ten frames at most.
     ["Error is frozen", "Object.freeze(Error);", "new Part"],
     [
       "the program's own Error.prepareStackTrace throws",

@@ -7,12 +7,11 @@ import { memshade, newFolder } from "./support/command-line.ts";
 
 const PROGRAM = fileURLToPath(new URL("../fixtures/programs/allocation/lifecycle.wasm", import.meta.url));
 
-/** As long as the name that it takes the place of: a title for the window, its end, red by C1, and the direction turned. */
+/** A title for the window, its end, red by C1, and right-to-left text. The length equals that of the replaced name. */
 const HOSTILE = "\u001b]0;\u0007\u009b1m\u202e".slice(0, 11);
 const OBEYED = /(?![\n\t])[\p{Cc}\p{Bidi_Control}]/u;
 const COLOURS = new RegExp(`${String.fromCharCode(0x1b)}\\[[\\d;]*m`, "g");
 
-/** A program one of whose functions, which allocates, has a hostile name. */
 function hostileProgram(): Buffer {
   const [name, hostile] = [Buffer.from("short_lived"), Buffer.from(HOSTILE)];
   const bytes = readFileSync(PROGRAM);

@@ -22,7 +22,7 @@ describe.skipIf(!isBuilt || !isNative || !canBlock)("what a program inherits", (
   afterAll(() => rmSync(folder, { recursive: true }));
   writeFileSync(join(folder, "f"), "content\n");
 
-  /** Runs lines of a shell in which `memshade` is the command as it is installed. */
+  /** Runs shell lines in which `memshade` is the installed command. */
   function shell(lines: string) {
     const { stdout, status } = spawnSync("bash", ["-c", `memshade() { "${MEMSHADE}" "$@"; }\n${lines}`], {
       cwd: folder,
@@ -155,7 +155,7 @@ describe.skipIf(!isBuilt || !isNative || !canBlock)("what a program inherits", (
   });
 });
 
-/** Each process that has it writes down its program. */
+/** Makes each process that loads it write down its program. */
 const NOTING = `
 #include <fcntl.h>
 #include <stdlib.h>
@@ -170,7 +170,7 @@ __attribute__((constructor)) static void note(void) {
 }
 `;
 
-/** An allocator that fills what it gives with zeros would have to touch all of it. */
+/** Aborts on large requests: an allocator that zeroes its blocks would have to touch all of their memory. */
 const REFUSING = `
 #include <stdlib.h>
 #include <string.h>

@@ -27,7 +27,7 @@ describe("a packed file", () => {
   });
 });
 
-// The memory of a process can be opened, but not read at address 0.
+// The memory file of a process can be opened, but not read at address 0.
 describe.runIf(process.platform === "linux")("a file that cannot be read", () => {
   it("holds no stacks, and does not stay open", () => {
     expect(hasNativeStacks("/proc/self/mem")).toBe(false);

@@ -6,7 +6,6 @@ import { LIBRARY, writeProgram } from "./support/programs.ts";
 
 const STL = new URL("../fixtures/programs/kernels/stl.wasm", import.meta.url);
 
-/** A folder with a program, and a function that runs it there. */
 function folderOfItsOwn() {
   const cwd = newFolder();
   copyFileSync(STL, join(cwd, "stl.wasm"));

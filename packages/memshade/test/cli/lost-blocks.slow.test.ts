@@ -12,7 +12,7 @@ async function heapOf(folder: string, ...words: string[]): Promise<RunHeap> {
   return readRun(join(folder, "here")).heap!;
 }
 
-/** The four kinds add up to what is live, in all and for each context. */
+/** Checks that the four kinds add up to the live blocks, in total and for each context. */
 function expectComplete({ reach, sites, liveBlocks, liveBytes }: RunHeap): void {
   const { lostBlocks, indirectlyLostBlocks, possiblyLostBlocks, stillReachableBlocks } = reach!;
   expect(lostBlocks + indirectlyLostBlocks + possiblyLostBlocks + stillReachableBlocks).toBe(liveBlocks);
@@ -45,7 +45,7 @@ describe("live blocks at the end of a run", () => {
     const folder = newFolder();
     copyFileSync(join(PLANTED, "c/growing-sessions.wasm"), join(folder, "kept.wasm"));
     const kept = await heapOf(folder, "kept.wasm");
-    // The last looks are a few of the 3,000 visitors before the end, and each of these walks along one of 256 lists.
+    // The last checks are a few of the 3,000 visitors before the end, and each visitor walks along one of 256 lists.
     expect(kept.sites.reduce((sum, site) => sum + (site.idleReachableBlocks ?? 0), 0)).toBeGreaterThan(1500);
     expect(kept.reach!.accessesAfter).toBeLessThan(kept.otherAccesses / 4);
     const accesses = (count: number) => `(module (memory (export "memory") 2) ${ALLOCATOR}

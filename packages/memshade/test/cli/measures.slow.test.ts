@@ -25,10 +25,10 @@ const PROGRAMS = fileURLToPath(new URL("../fixtures/programs/", import.meta.url)
 const terminal = { isTerminal: false, environment: {} };
 const usual = { color: "never", rows: 1_000_000 } as const;
 
-/** Additive measures by what a view says that the whole run has; a measure that it does not have is not in it. */
+/** Totals of the additive measures that a view gives for the whole run; measures missing from the view are left out. */
 type Totals = Readonly<Record<string, number>>;
 
-// Each of them asks for dozens of figures.
+// Each view computes dozens of figures.
 vi.setConfig({ testTimeout: 300_000 });
 const cwd = newFolder();
 const at = (run: string) => join(cwd, run);
@@ -39,11 +39,10 @@ async function succeed(...args: string[]): Promise<string> {
   return stdout;
 }
 
-/** Measures that add up, of a run's tools. */
 const additive = (run: string) =>
   MEASURES.filter((one) => isAdditive(one) && recordedTools(at(run)).includes(recordedWith(one.tool)));
 
-/** What measures are in a view, each asked for alone; those that it refuses because the run does not know them are left out. */
+/** Measures of a view, requested one at a time; measures that the run does not have are left out. */
 async function each(run: string, ask: (id: string) => Promise<number>): Promise<Totals> {
   const totals: Record<string, number> = {};
   for (const { id } of additive(run))
@@ -82,7 +81,7 @@ const treeTotals = (run: string) =>
     return total;
   });
 
-/** The smallest amount is allowed, so that nothing fails, and the value is told. */
+/** A limit of 0 always holds, and `check` prints the value. */
 async function checkTotals(run: string, ids: readonly string[]): Promise<Totals> {
   const limits = ids.flatMap((id) => ["--limit", `${id}>=0`]);
   const found = JSON.parse(await succeed("check", run, "--format", "json", ...limits)) as {
@@ -91,7 +90,6 @@ async function checkTotals(run: string, ids: readonly string[]): Promise<Totals>
   return Object.fromEntries(found.limits.map(({ measure: id, value }) => [id, value]));
 }
 
-/** A comparison of a tool has the totals of all its measures. */
 async function diffTotals(run: string, expected: Totals): Promise<Totals> {
   const totals: Record<string, number> = {};
   const sides = { old: [at(run)], new: [at(run)] };
@@ -130,7 +128,6 @@ async function pageTotals(run: string): Promise<Totals> {
   );
 }
 
-/** Of the store as its trend has them: each of one build. */
 async function storeTotals(run: string): Promise<Totals> {
   const store = `fleet-${run}`;
   await succeed("store", "add", "--to", store, "--build", "a", run);
@@ -147,7 +144,7 @@ async function storeTotals(run: string): Promise<Totals> {
   return totals;
 }
 
-/** How far a view may be off: where it has whole numbers alone, by as many as it has rows, at most. */
+/** @param slack allowed difference: views with rounded values may differ by one per row */
 function expectSame(totals: Totals, expected: Totals, view: string, slack: (total: number) => number): void {
   expect(Object.keys(totals).sort(), view).toEqual(Object.keys(expected).sort());
   for (const [id, total] of Object.entries(expected))
@@ -157,7 +154,7 @@ function expectSame(totals: Totals, expected: Totals, view: string, slack: (tota
     ).toBeLessThanOrEqual(slack(total));
 }
 
-/** Every view of a run has every measure that adds up, and the same total of it. */
+/** Expects that every view of a run has every additive measure, with the same total. */
 async function walk(run: string, leastMeasures: number): Promise<void> {
   const expected = await topTotals(run);
   expect(Object.keys(expected).length).toBeGreaterThanOrEqual(leastMeasures);
@@ -165,7 +162,7 @@ async function walk(run: string, leastMeasures: number): Promise<void> {
   expectSame(await treeTotals(run), expected, "tree", exactly);
   expectSame(await diffTotals(run, expected), expected, "diff", exactly);
   expectSame(await exportTotals(run), expected, "export", (total) => 1 + 0.01 * total);
-  // Pages leave weights of 0 out.
+  // Pages omit weights of 0.
   const some = Object.fromEntries(Object.entries(expected).filter(([, total]) => total !== 0));
   expectSame(await pageTotals(run), some, "page", exactly);
   expectSame(await checkTotals(run, Object.keys(expected)), expected, "check", exactly);

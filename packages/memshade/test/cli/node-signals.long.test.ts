@@ -136,7 +136,7 @@ describe("signals", () => {
       const { profile } = await loadHeap(join(cwd, `here.dump${dump}`));
       gaps.push(...gapsOf(profile));
     }
-    // It may be held up by another program for as long as one is read.
+    // Another program may delay the recorder while it reads a dump.
     const told = (all: readonly string[]) =>
       all.filter((gap) => !/lost or still reachable is not known/.test(gap));
     expect(new Set(told(gaps).map((gap) => gap.replace(/^[\d,]+/, "N")))).toEqual(

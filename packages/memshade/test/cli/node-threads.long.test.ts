@@ -90,7 +90,7 @@ describe("worker threads under memshade node", () => {
         parentPort.postMessage(workerData);`,
     });
     const { stdout } = await memshade(["node", "main.cjs"], { cwd });
-    // Output of a worker and of the main thread may overtake each other.
+    // Output of a worker and of the main thread may be in any order.
     expect(stdout.split("\n").sort()).toEqual([
       "",
       "4096 true",
@@ -153,7 +153,7 @@ describe("child processes of a program under memshade node", () => {
       fork("./child.cjs", ["forked"]).on("exit", (code) => console.log("ended", code));`,
     "child.cjs": `${START} make().fill(process.argv.length); console.log(process.execArgv.length); process.exitCode = 3`,
   };
-  // A child that fails makes execFileSync throw; this one only returns its code to fork().
+  // A failing child makes execFileSync throw; this child only returns its code to fork().
   const quiet = {
     ...scripts,
     "main.cjs": scripts["main.cjs"].replace('["child.cjs"]', '["-e", "console.log(0)"]'),

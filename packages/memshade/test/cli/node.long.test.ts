@@ -18,7 +18,6 @@ import { assemble, LIBRARY, manySites, READS_A_LOCAL_TOO_MANY, writeProgram } fr
 const WRITTEN = /memshade: profile written to (\S+); see it with: memshade report \1\n/;
 const NOTHING = "memshade: no WebAssembly module was instantiated; nothing was written\n";
 
-/** A folder with `library.wasm` and a script. */
 function withScript(name: string, text: string): string {
   const cwd = newFolder();
   writeProgram(cwd, "library.wasm", LIBRARY);
@@ -32,7 +31,7 @@ const ESM_START = `
   const imports = { host: { notify() {} } };
 `;
 
-/** Runs a script plain and under memshade; the program's own output and exit code must be the same. */
+/** Runs a script plain and under memshade; output and exit code of the program must be the same. */
 async function runBoth(cwd: string, script: string, ...args: string[]): Promise<Outcome> {
   const plain = await startNode([script, ...args], { cwd, input: "" }).ended;
   const profiled = await memshade(["node", script, ...args], { cwd });
@@ -390,7 +389,7 @@ describe("options of memshade node", () => {
   });
 
   it("runs a module that it cannot instrument as it is, and says so once", async () => {
-    // The section says that it is instrumented already.
+    // The section marks the module as instrumented.
     const marked = script
       .replace(
         'readFileSync("library.wasm")',

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { assertNode, runtimeInWords } from "../../src/cli/other-runtime.ts";
 
-/** As they call themselves, beside the version of Node that they say they are. */
+/** Versions as the runtimes report them, with the version of Node that they claim. */
 const BUN = { node: "24.3.0", bun: "1.4.5" };
 const DENO = { node: "24.14.1", deno: "2.9.6" };
 

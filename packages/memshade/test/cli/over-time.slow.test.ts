@@ -7,7 +7,10 @@ import { MAIN } from "../command.ts";
 import { wat } from "../support/assemble.ts";
 import { BUMP } from "../support/profiled.ts";
 
-/** Loads 40 blocks of 1,000 bytes, which it writes and reads at once, keeps or loses and never uses again, and works with small ones. */
+/**
+ * Allocates 40 blocks of 1,000 bytes, writes and reads each at once, keeps or loses it, and never uses it again; then works with small
+ * blocks.
+ */
 const program = (keep: string) =>
   wat(`(module
   (memory (export "memory") 8)

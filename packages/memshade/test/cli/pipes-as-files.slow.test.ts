@@ -7,7 +7,6 @@ import { EXIT_7, LIBRARY, writeProgram } from "./support/programs.ts";
 
 const PATIENCE_MS = 40_000;
 
-/** Puts a pipe that nobody writes to in the place of a file. */
 function makePipe(path: string): void {
   rmSync(path, { force: true });
   spawnSync("mkfifo", [path]);
@@ -22,7 +21,6 @@ const RUN_FILES = [
   "workingset.json",
 ];
 
-/** Commands, and the file of theirs that is a pipe. */
 const CASES: [args: string[], pipe: string][] = [
   [["run", "--out", "new", "pipe"], "pipe"],
   [["run", "--out", "new", "--tool", "waste", "--learn", "pipe", "seven.wasm"], "pipe"],
@@ -47,7 +45,7 @@ const CASES: [args: string[], pipe: string][] = [
   [["waste-print", "pipe"], "pipe"],
 ];
 
-/** Puts a link that leads to itself in the place of a file. */
+/** Replaces a file by a link to itself. */
 function makeCircle(path: string): void {
   rmSync(path, { force: true });
   symlinkSync(path, path);

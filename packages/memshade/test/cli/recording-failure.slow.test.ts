@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { memshade, newFolder, type Outcome, runFolders } from "./support/command-line.ts";
 import { LIBRARY, writeProgram } from "./support/programs.ts";
 
-/** Runs a program whose recording thread is started with the changes that `change` makes to `url` and `options`. */
+/** Runs a program whose recording thread starts with changed `url` and `options`. */
 async function run(change: string, rest = ""): Promise<Outcome & { runs: string[] }> {
   const cwd = newFolder();
   writeProgram(cwd, "library.wasm", LIBRARY);
@@ -34,7 +34,7 @@ const FAILS_AT_START = `
   const { settings } = options.workerData;
   options.workerData = { ...options.workerData, settings: { ...settings, tools: null } };`;
 
-/** Its memory is filled when the profile is asked for. */
+/** Fills the thread's memory when the profile is requested. */
 const RUNS_OUT_OF_MEMORY = `
   const start = JSON.stringify(String(url));
   url = "import(" + start + ").then(() => require('node:worker_threads').parentPort.on('message', ({ kind }) => {" +
@@ -53,7 +53,7 @@ describe("a recording thread that fails", () => {
     const { stdout, stderr, code, runs } = await run(FAILS_AT_START, rest);
     expect(stdout).toBe("ran\n");
     expect(stderr).toMatch(/^memshade: the recording thread failed: TypeError: /);
-    // What the process has said is not said again, or denied, by the one that started it.
+    // The starting process must not repeat or contradict the message of the recorded process.
     expect(stderr.slice(stderr.lastIndexOf("memshade: "))).toMatch(FAILED);
     expect(stderr.split("memshade: ").length - 1).toBe(2);
     expect(code).toBe(74);

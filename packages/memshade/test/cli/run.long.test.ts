@@ -145,7 +145,7 @@ describe("memshade run", () => {
     const { stdout, stderr } = await memshade(["run", "--dir", "data::/", "--env", "COLOR=3", "read.wasm"], {
       cwd,
     });
-    // It allocates nothing, so there is nothing to find fault with.
+    // The program allocates nothing, so there is no finding.
     expect(stderr).toMatch(WRITTEN);
     expect(stdout).toBe("hello from the hostCOLOR=3".slice(0, 26));
     const missing = await memshade(["run", "--dir", "nowhere", "read.wasm"], { cwd });

@@ -79,7 +79,7 @@ describe("threads that share a memory", () => {
         wasm.touch(workerData.block, 5);
         wasm.drop(workerData.block);
       }`);
-    // The first block migrated; the second was freed elsewhere than the one before it, the third was not.
+    // The first block migrated. The second was freed by another thread than the block before; the third was not.
     expect(mibs).toMatchObject([
       {
         allocCount: 3,
@@ -89,7 +89,7 @@ describe("threads that share a memory", () => {
         allocCpuId: 0,
         deallocCpuId: 0,
         numLifetimeOverlaps: 1,
-        // Each was written once by make; the first was read and written 7 times more.
+        // `make` wrote each block once; the first was read and written 7 more times.
         totalAccessCount: 3n + 14n,
         minAccessCount: 1n,
         maxAccessCount: 15n,
@@ -129,7 +129,7 @@ describe("threads that share a memory", () => {
       ["--host-stacks", "off"],
     );
     expect(heap?.sites).toHaveLength(3);
-    // make called by the host; exchange and make called by exchange.
+    // The calls: make from the host, exchange from the host, and make from exchange.
     expect(mibs.map(({ allocCount }) => allocCount)).toContain(4000);
   });
 
@@ -152,7 +152,6 @@ describe("threads that share a memory", () => {
       ["--host-stacks", "exact"],
     );
     expect(host).toMatchObject({ mode: "exact", asked: 3000, leftOut: 0 });
-    // Both workers run the same code.
     expect(mibs.map(({ minSize, allocCount }) => [minSize, allocCount]).sort()).toEqual([
       [16, 2000],
       [8, 1000],

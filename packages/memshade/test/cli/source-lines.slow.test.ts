@@ -7,7 +7,7 @@ import { memshade, newFolder } from "./support/command-line.ts";
 const SOURCES = fileURLToPath(new URL("../fixtures/programs/", import.meta.url));
 const cwd = newFolder();
 
-/** A run of debug/lines.wasm, whose source has the allocations at lines 11 (inlined) and 18. */
+/** A run of debug/lines.wasm, whose source allocates at lines 11 (inlined) and 18. */
 beforeAll(async () => {
   copyFileSync(join(SOURCES, "debug/lines.wasm"), join(cwd, "lines.wasm"));
   const { code, stdout } = await memshade(["run", "--out", "run", "lines.wasm"], { cwd });

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { wat } from "../support/assemble.ts";
 import { memshade, newFolder } from "./support/command-line.ts";
 
-/** Two tables of which one is read in part and the other not at all, and counters. */
+/** Two tables, one read in part and the other not at all, and counters. */
 const SOURCE = `
 extern void *malloc(unsigned long);
 extern void free(void *);
@@ -45,7 +45,6 @@ function run(command: string, args: readonly string[]): string {
   return stdout;
 }
 
-/** A folder with a run of the program in `run`. */
 async function recorded(): Promise<(name: string) => string> {
   const folder = newFolder();
   const at = (name: string) => join(folder, name);

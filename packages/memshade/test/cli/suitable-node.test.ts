@@ -5,7 +5,6 @@ import { isSuitable } from "../../src/cli/node-version.ts";
 import { findSuitableNode } from "../../src/cli/suitable-node.ts";
 import { newFolder } from "./support/command-line.ts";
 
-/** A Node of another version, installed below a folder by a package. */
 function installNode(folder: string, version: string, place = "node_modules/.bin/node"): string {
   const node = join(folder, place);
   mkdirSync(dirname(node), { recursive: true });

@@ -11,7 +11,6 @@ const NO_FINDINGS = "no findings among blocks; --tool waste looks at stores and 
 
 const LEAKS = "main > parse  100 x 1000  peak 100  live 100";
 
-/** A run whose module has so many bytes. */
 function runWith(name: string, moduleBytes: number, picture = LEAKS): string {
   const { run, raw } = heapPicture(picture);
   const module = path.join(folder, `${name}.wasm`);

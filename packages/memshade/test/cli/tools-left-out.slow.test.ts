@@ -21,7 +21,7 @@ const SCRIPT = `
   }
   if (then === "kill") process.kill(process.pid, "SIGKILL");`;
 
-/** Stands for a machine with so much memory. */
+/** Simulates a machine with this amount of memory. */
 const SMALL_MACHINE = "process.availableMemory = () => 200 * 2 ** 20;";
 
 function withProgram(): string {

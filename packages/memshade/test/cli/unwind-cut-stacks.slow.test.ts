@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { memshade } from "./support/command-line.ts";
 
-// Frames of 800 bytes, 26 of them above what takes the time: more than the 8 KiB that perf copies.
+// Frames of 800 bytes, 26 of them above the busy function: more than the 8 KiB that perf copies.
 const SOURCE = `
 #include <string.h>
 static volatile unsigned sum;

@@ -6,12 +6,12 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { memshade } from "./support/command-line.ts";
 import { madeUpProgram } from "./support/made-up-program.ts";
 
-// Programs that are compiled here and now and crash, and what GDB says of their cores.
+// Programs that the test compiles and lets crash, compared with GDB's stacks of their cores.
 
 const folder = mkdtempSync(join(tmpdir(), "memshade-own-cores-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Recursion, calls from libc, inlined and tail calls; with an argument it ends in a handler of the signal. */
+/** Recursion, calls from libc, inlined and tail calls; with an argument, the program ends in a signal handler. */
 const SOURCE = `
 #include <signal.h>
 #include <stdio.h>
@@ -44,7 +44,7 @@ int main(int count, char **arguments) {
   printf("%d\\n", deep(8));
 }`;
 
-/** Prints the frames of a core but those that GDB infers from call sites. */
+/** Prints the frames of a core except those that GDB infers from call sites. */
 const FRAMES = `
 import gdb
 frame = gdb.selected_frame()
@@ -76,7 +76,7 @@ interface JsonFrame {
   readonly inlined?: readonly JsonFrame[];
 }
 
-/** The frames as the script prints them. */
+/** Frames in the format of the script. */
 function lines(frames: readonly JsonFrame[]): string[] {
   const line = (frame: JsonFrame) => `${frame.function} ${frame.line?.split(":").at(-1) ?? 0}`;
   return frames.flatMap((frame) =>
@@ -84,11 +84,11 @@ function lines(frames: readonly JsonFrame[]): string[] {
   );
 }
 
-/** GDB ends there. */
+/** Frames up to `main`, where GDB ends. */
 const upToMain = (frames: readonly string[]) =>
   frames.slice(0, frames.findIndex((frame) => frame.startsWith("main ")) + 1);
 
-/** Frames of a core as GDB and memshade show them, up to `main`. Undefined: the compiler is not there. */
+/** Frames of a core by GDB and by memshade, up to `main`; undefined if the compiler is missing. */
 async function framesOfCore(
   compiler: string,
   level: string,
@@ -119,7 +119,7 @@ describe.each(["gcc", "clang-22"])("cores of programs that %s compiled", (compil
   });
 });
 
-/** More programs: MEMSHADE_SEED=… MEMSHADE_RUNS=… */
+/** Number of programs; MEMSHADE_SEED and MEMSHADE_RUNS select others. */
 const RUNS = Number(process.env.MEMSHADE_RUNS ?? 2);
 const FIRST_SEED = Number(process.env.MEMSHADE_SEED ?? 1);
 

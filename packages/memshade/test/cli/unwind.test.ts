@@ -57,7 +57,7 @@ const program = drawElf({
 });
 write("app", program);
 
-/** `work` was called by `main` in the usual way, with a frame pointer; nobody called `main`. */
+/** `main` called `work` in the usual way, with a frame pointer; `main` has no caller. */
 const FRAME = RSP + 16;
 const stack = new DumpWriter()
   .u64(0)
@@ -67,7 +67,7 @@ const stack = new DumpWriter()
   .u64(0)
   .finish();
 const thread = drawThread(5, BASE + 0x1010);
-// rbp, of which the kernel's order has number 4.
+// rbp has number 4 in the kernel's order.
 new DataView(thread.buffer, thread.byteOffset).setBigUint64(20 + 112 + 4 * 8, BigInt(FRAME), true);
 const core = drawCore([thread, drawFiles([[BASE, BASE + 0x2000, 0, "/opt/app"]])], [[RSP, stack]]);
 

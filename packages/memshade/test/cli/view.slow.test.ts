@@ -29,7 +29,6 @@ beforeAll(async () => {
   expect(ran.code, ran.stderr).toBe(0);
 });
 
-/** `memshade view` of the run, once it shows something. */
 async function view(
   options: Partial<TerminalOptions> = {},
   args: readonly string[] = [],

@@ -17,7 +17,7 @@ beforeAll(async () => {
     "heap,workingset",
     "--who",
     "--locality",
-    "exact",
+    "--locality-rate=1",
     "--interval",
     "100000acc",
   ];
@@ -39,12 +39,10 @@ function section(heading: string): string {
   return found;
 }
 
-/** Words in backquotes. */
 function codeWords(text: string): Set<string> {
   return new Set([...text.matchAll(/`([^`]+)`/g)].flatMap(([, code]) => code.split(/[^\w]+/)));
 }
 
-/** Keys of all objects in a value. */
 function keysOf(value: unknown, found = new Set<string>()): Set<string> {
   if (Array.isArray(value)) for (const element of value) keysOf(element, found);
   else if (typeof value === "object" && value !== null)

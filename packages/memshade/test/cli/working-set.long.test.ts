@@ -17,7 +17,7 @@ beforeAll(() => {
   copyFileSync(TREES, join(cwd, "bintree.wasm"));
 });
 
-/** Runs the program into a run folder, but for what is never the same twice, and gives what the tool wrote. */
+/** Runs the program into a run folder; returns the tool's output without its varying parts. */
 async function record(out: string, depth: number, ...options: string[]) {
   const words = ["run", "--tool", "workingset", ...options, "--out", out, "bintree.wasm", String(depth)];
   const { code, stdout } = await memshade(words, { cwd });
@@ -212,7 +212,7 @@ describe("memshade run --tool workingset", () => {
   );
 
   it("follows the locality in accesses, whatever intervals are measured in", async () => {
-    // Some 150 intervals: on a busy machine the clock may begin late.
+    // There are some 150 intervals; on a busy machine the clock may start late.
     const { profile: virtual } = await record("references", 16, "--locality");
     const { profile: timed } = await record("timed", 16, "--locality", "--interval", "1ms");
     expect(timed.unit).toBe("wall");

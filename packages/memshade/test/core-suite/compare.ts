@@ -3,20 +3,19 @@ import { PLAIN, Rewriting } from "./engine.ts";
 import { type Form, type Outcome, runScript } from "./run-script.ts";
 import type { Script } from "./script.ts";
 
-/** Reading back what was recorded takes longer than running a script: of how many scripts, and with how many modules at most. */
+/** Limits for reading back recorded data, which takes longer than running a script: number of scripts, and of modules in each. */
 const READ_SCRIPTS = 6;
 const MOST_READ_MODULES = 3;
 
-/** What each script does as it is. */
+/** Outcomes of each script without tools. */
 export type Plain = ReadonlyMap<Script, readonly Outcome[]>;
 
-/** What running scripts with tools came to. */
 export interface Comparison {
-  /** Assertions whose outcomes were compared, and those that the engine does not take even as they are. */
+  /** Number of compared assertions, and of those that the engine rejects even without tools. */
   compared: number;
   refused: number;
   /**
-   * Where the rewritten modules did something else, with what both did, by `script:line`; `script:end` is what is left in
+   * Outcomes of rewritten modules that differ, with both outcomes, by `script:line`; `script:end` is the final state of
    * memories, tables and globals.
    */
   differences: Record<string, string>;
@@ -26,7 +25,6 @@ export function runPlain(scripts: readonly Script[], form: Form): Plain {
   return new Map(scripts.map((script) => [script, runScript(script, PLAIN, form)]));
 }
 
-/** Runs scripts with tools, and compares each outcome with the plain one. */
 export function compareScripts(plain: Plain, options: InstrumentOptions, form: Form): Comparison {
   const all: Comparison = { compared: 0, refused: 0, differences: {} };
   let read = 0;
@@ -56,8 +54,8 @@ function compareOutcomes(
 }
 
 /**
- * The waste tool lowers the maximum of memories, so that an engine has another reason not to link a module that wants a lower
- * one.
+ * Removes the reason of a link error: the waste tool lowers the maximum of memories, so the engine gives another reason if a module wants
+ * a lower one.
  */
 function comparable(text: string): string {
   return text.replace(/(memory import has) (no maximum|a larger maximum).*/, "$1 another maximum");

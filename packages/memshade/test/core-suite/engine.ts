@@ -4,7 +4,6 @@ import { profileFiles, Recorder } from "../../src/record/host/run/recorder.ts";
 import { type InstrumentedInfo, type InstrumentOptions, instrument } from "../../src/record/tools/index.ts";
 import type { InstanceHandle } from "../../src/record/tools/session.ts";
 
-/** How modules are compiled and instantiated: as they are, or with tools. */
 export interface Engine {
   compile(bytes: Uint8Array): WebAssembly.Module;
   instantiate(module: WebAssembly.Module, imports: WebAssembly.Imports): WebAssembly.Exports;
@@ -15,7 +14,7 @@ export const PLAIN: Engine = {
   instantiate: (module, imports) => new WebAssembly.Instance(module, imports).exports,
 };
 
-/** Rewrites every module first and records every instance, as embedders do it with `memshade/loader`. */
+/** Rewrites every module first and records every instance, as embedders do with `memshade/loader`. */
 export class Rewriting implements Engine {
   readonly #options: InstrumentOptions;
   readonly #recorder: Recorder;
@@ -46,7 +45,7 @@ export class Rewriting implements Engine {
     return exports;
   }
 
-  /** Reads everything back that was recorded; throws where it cannot be read. */
+  /** Reads back all recorded data; throws if the data is unreadable. */
   readBack(): void {
     profileFiles(this.#recorder.takeProfile({ kind: "exit", exitCode: 0 }));
   }

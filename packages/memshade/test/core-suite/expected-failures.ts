@@ -1,5 +1,5 @@
 /**
- * Places where rewritten modules are known to behave otherwise, as `script:line`, or `script:end`. A place that is listed and
- * behaves the same in every setting fails the test: the list gets shorter, never longer.
+ * Known differences of rewritten modules, as `script:line` or `script:end`. A listed entry that
+ * no setting reproduces fails the test: the list gets shorter, never longer.
  */
 export const EXPECTED_FAILURES: readonly string[] = [];

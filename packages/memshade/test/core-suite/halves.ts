@@ -4,18 +4,18 @@ import { EXPECTED_FAILURES } from "./expected-failures.ts";
 import { readScripts, SUITE } from "./script.ts";
 import { SETTINGS } from "./settings.ts";
 
-/** As a rule a script is run with every fourth setting, others than its neighbours. */
+/** Each script runs with every fourth setting by default; its neighbours run with other settings. */
 const EVERYTHING = process.env.MEMSHADE_CORE_SUITE === "all";
 const STEP = EVERYTHING ? 1 : 4;
 const FORMS = EVERYTHING ? (["withAllocator", "bytes"] as const) : (["withAllocator"] as const);
 
-/** Least numbers of assertions in half of the scripts, so that nobody tests nothing. */
+/** Minimum numbers of assertions in half of the scripts, so that an empty test fails. */
 const LEAST_RUN = 25_000;
 const LEAST_COMPARED = EVERYTHING ? 25_000 : 2_000;
 
 /**
- * The tests of every second script from `first` on: what the engine does with the plain module, it does with the rewritten one.
- * Results, traps, exceptions and reasons not to link are compared, and the memories, tables and globals that are left.
+ * Tests every second script from `first` on: the engine must treat the rewritten module like the plain one.
+ * Results, traps, exceptions, link errors, and the final memories, tables and globals are compared.
  */
 export function testHalf(first: 0 | 1): void {
   describe.skipIf(SUITE === undefined)(`the core test suite, half ${first + 1}`, () => {
@@ -34,7 +34,7 @@ export function testHalf(first: 0 | 1): void {
         const refused = outcomes.length - ran.length;
         console.info(`${ran.length} assertions ran, ${failed.length} of them failed; ${refused} skipped`);
         expect(ran.length).toBeGreaterThan(LEAST_RUN);
-        // Exception references, which JavaScript cannot see, and modules that should not link but do not even compile.
+        // Failures are exception references, which JavaScript cannot see, and modules that fail to compile instead of to link.
         expect(failed.length).toBeLessThan(15);
         expect(refused).toBeLessThan(ran.length / 20);
       });

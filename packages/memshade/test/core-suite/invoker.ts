@@ -1,7 +1,7 @@
 import { F32, F64, type FuncType, I32, I64, V128, type ValType } from "../../src/code/wasm/index.ts";
 import { ByteWriter } from "../../src/ground/bytes/writer.ts";
 
-/** What stands outside for a value that JavaScript would change or cannot have: its bits, vectors low half first. */
+/** Types that represent a value which JavaScript would change or cannot hold: its bits, vectors low half first. */
 const BITS: Readonly<Record<ValType, readonly ValType[]>> = {
   [F32]: [I32],
   [F64]: [I64],
@@ -18,7 +18,7 @@ const TO_BITS: Readonly<Record<ValType, number>> = { [F32]: 0xbc, [F64]: 0xbd };
 type Call = (...bits: unknown[]) => unknown;
 type Signature = Pick<FuncType, "params" | "results">;
 
-/** Whether a function of this type wants `byBits`. Where it has references to types of its module, there is no other way. */
+/** True if a function of this type needs `byBits`. A function with references to types of its own module can only be called directly. */
 export function losesBits({ params, results }: Signature): boolean {
   const types = [...params, ...results];
   return types.some((type) => type in BITS) && types.every((type) => type < 0x80);
@@ -27,8 +27,8 @@ export function losesBits({ params, results }: Signature): boolean {
 const modules = new Map<string, WebAssembly.Module>();
 
 /**
- * A function that calls `target` and is given, and gives, the bits of floating-point numbers and vectors. `target` itself if its
- * type is declared in a way that only modules with the same type section can import it.
+ * A wrapper of `target` that takes and returns the bits of floating-point numbers and vectors. Returns `target` itself if only modules
+ * with the same type section can import its type.
  */
 export function byBits(target: WebAssembly.ExportValue, type: Signature): Call {
   const key = `${type.params}>${type.results}`;

@@ -9,29 +9,26 @@ import type { Engine } from "./engine.ts";
 import type { Action, Command, Definition, Script, SuiteModule, Value } from "./script.ts";
 import { Values } from "./values.ts";
 
-/** What became of one command. */
 export interface Outcome {
   line: number | "end";
   type: Command["type"];
-  /** Said in a way that two runs can be compared by it. */
+  /** Outcome in a form that can be compared between two runs. */
   text: string;
-  /** Whether anything ran: not what the engine refuses, and not what acts on it. */
+  /** True if code ran: false for modules that the engine rejects, and for commands on them. */
   ran: boolean;
-  /** Whether it is what the script asserts. */
   asserted: boolean;
 }
 
-/** Which form of its modules a script is run with. */
 export type Form = "bytes" | "withAllocator";
 
-/** Runs all commands of a script. The last outcomes are not of commands: they are what is left in memories, tables and globals. */
+/** Runs all commands of a script. The last outcomes are the final state of memories, tables and globals. */
 export function runScript(script: Script, engine: Engine, form: Form): Outcome[] {
   const run = new ScriptRun(script, engine, form);
   const outcomes = script.commands.map((command) => run.command(command));
   return [...outcomes, ...run.finalState()];
 }
 
-/** The bytes of a module in this form; those of the plain form where there is no other that is valid. */
+/** Bytes of a module in this form; in the plain form if no other is valid. */
 function bytesOf(module: SuiteModule, form: Form): Uint8Array {
   const bytes = fromBase64(module.bytes);
   if (form === "bytes" || module.withAllocator === undefined) return bytes;
@@ -51,7 +48,7 @@ function has64BitMemory(bytes: Uint8Array): boolean {
   return memoryType(module, 0).index64;
 }
 
-/** Undefined where it cannot be decoded: the test of a plain module does not fail for that. */
+/** Undefined if the module cannot be decoded; a plain module's test does not fail for that. */
 function decoded(bytes: Uint8Array): WasmModule | undefined {
   try {
     return decodeModule(bytes);
@@ -60,12 +57,11 @@ function decoded(bytes: Uint8Array): WasmModule | undefined {
   }
 }
 
-/** No module stands behind this name: the engine has refused it. */
+/** The engine has rejected the module of this name. */
 class Absent extends Error {}
 
 interface Compiled {
   module: WebAssembly.Module;
-  /** Types of its exported functions. */
   types: ReadonlyMap<string, FuncType>;
 }
 
@@ -105,7 +101,6 @@ class ScriptRun {
     }
   }
 
-  /** What the memories, globals and tables hold that instances export. */
   finalState(): Outcome[] {
     return this.#all.flatMap(({ exports }, i) =>
       Object.entries(exports).flatMap(([name, value]): Outcome[] => {
@@ -116,7 +111,7 @@ class ScriptRun {
     );
   }
 
-  /** The first export that is this function. */
+  /** Name of the first export that is this function. */
   #nameOf(value: unknown): string | undefined {
     for (const [i, { exports }] of this.#all.entries())
       for (const name of Object.keys(exports)) if (exports[name] === value) return `function ${i} ${name}`;
@@ -230,7 +225,7 @@ function describeState(value: unknown, describe: (value: unknown) => string): st
       try {
         return describe(value.get(i));
       } catch {
-        // Addresses may be i64, and entries may be what JavaScript cannot see.
+        // Addresses may be i64, and entries may be invisible to JavaScript.
         return "unseen";
       }
     });
@@ -245,7 +240,6 @@ function describeState(value: unknown, describe: (value: unknown) => string): st
   return "tag";
 }
 
-/** The module that all scripts may import. */
 function spectest(): WebAssembly.ModuleImports {
   const table = (address: "i32" | "i64") =>
     new WebAssembly.Table({

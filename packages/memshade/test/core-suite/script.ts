@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { sharedPath } from "../shared-path.ts";
 
-/** One script of the official WebAssembly test suite, assembled; the README beside the file describes all fields. */
+/** One script of the official WebAssembly test suite, assembled; the README next to the file describes all fields. */
 export interface Script {
   file: string;
   modules: readonly SuiteModule[];
@@ -12,7 +12,7 @@ export interface Script {
   commands: readonly Command[];
 }
 
-/** A module in base64: as it is, and with a memory and functions `malloc` and `free` that nothing calls. */
+/** A module in base64: plain, and with a memory and functions `malloc` and `free` that nothing calls. */
 export interface SuiteModule {
   bytes: string;
   withAllocator?: string;
@@ -31,7 +31,7 @@ export type Command = { line: number } & (
       of: Definition;
       action?: undefined;
     }
-  /** Malformed or invalid modules, of which nothing runs. */
+  /** Malformed or invalid modules, which never run. */
   | { type: "static" | "unknown" }
 );
 
@@ -44,7 +44,7 @@ export interface Definition {
 export interface Action {
   kind: "invoke" | "get";
   field: string;
-  /** Name of an instance; absent: the newest. */
+  /** Name of an instance; the newest if absent. */
   module?: string;
   args?: readonly Value[];
 }
@@ -61,7 +61,7 @@ export type Value =
   | { type: "ref"; ref: string; id?: string }
   | { type: "either"; of: readonly Value[] };
 
-/** The folder of the assembled suite; undefined, with a warning, where it is not there. */
+/** Folder of the assembled suite; undefined, with a warning, if it is missing. */
 export const SUITE = sharedPath("fixtures/core-suite");
 
 export function readScripts(folder: string): Script[] {

@@ -1,11 +1,11 @@
 import type { InstrumentOptions } from "../../src/record/tools/index.ts";
 
 const OWNERS = { firstTouch: true, fill: true, owners: true };
-/** Short intervals and small tables: much is handed out, merged and dropped. */
+/** Short intervals and small tables, so that entries are often flushed, merged and dropped. */
 const SHORT = { interval: 20, maxIntervals: 8 };
 const SMALL = { maxContexts: 8, maxBlocks: 16 };
 
-/** The tools in each of their ways, alone and together. */
+/** The tools in all their modes, alone and together. */
 export const SETTINGS: Readonly<Record<string, InstrumentOptions>> = {
   alloc: { tools: ["alloc"], ...SMALL },
   heap: { tools: ["heap"] },
@@ -24,7 +24,7 @@ export const SETTINGS: Readonly<Record<string, InstrumentOptions>> = {
   "workingset --who": { tools: ["workingset"], workingset: { ...SHORT, attribution: OWNERS } },
   "workingset --locality": {
     tools: ["workingset"],
-    workingset: { ...SHORT, locality: { method: "exact" } },
+    workingset: { ...SHORT, locality: { rate: 1 } },
   },
   objects: { tools: ["objects"], objects: { sampleBytes: 64 } },
   "objects, allocations alone": {
@@ -38,6 +38,6 @@ export const SETTINGS: Readonly<Record<string, InstrumentOptions>> = {
     ...SMALL,
     clock: "wall",
     waste: { pairs: true, objects: true, contexts: true },
-    workingset: { ...SHORT, attribution: OWNERS, locality: { method: "exact" } },
+    workingset: { ...SHORT, attribution: OWNERS, locality: { rate: 1 } },
   },
 };

@@ -7,22 +7,20 @@ const NAN64 = 0x7ff8000000000000n;
 
 type Call = (...operands: unknown[]) => unknown;
 
-/** Calls functions with the values of one script, and describes what comes back. */
 export class Values {
   readonly #literals: Script["literals"];
-  /** What scripts hand in as host references. */
   readonly #references = new Map<string, object>();
   readonly #invokers = new Map<unknown, Call>();
 
   readonly #nameOf: (value: unknown) => string | undefined;
 
-  /** `nameOf`: what a function of an instance is called, so that it is told from others. */
+  /** @param nameOf name of an instance's function, to distinguish functions */
   constructor(script: Script, nameOf: (value: unknown) => string | undefined) {
     this.#literals = script.literals;
     this.#nameOf = nameOf;
   }
 
-  /** The results as text; throws what the function throws. `expected`: values that say which NaNs may differ. */
+  /** Results as text; throws the function's exception. `expected`: values that define which NaNs may differ. */
   call(
     target: WebAssembly.ExportValue,
     type: FuncType,
@@ -34,7 +32,7 @@ export class Values {
     return this.#describeAll(Array.isArray(result) ? result : [result], type, expected);
   }
 
-  /** What a run that follows the specification returns; undefined where it may return several things. */
+  /** Result of a run that follows the specification; undefined if several results are allowed. */
   expected(values: readonly Value[], type: FuncType): string | undefined {
     if (values.some((value) => value.type === "either" || (value.type === "ref" && value.id === undefined)))
       return undefined;
@@ -86,7 +84,7 @@ export class Values {
     return reference;
   }
 
-  /** `bits`: as `byBits` gives them. */
+  /** @param bits values in the form of `byBits` */
   #describeAll(bits: readonly unknown[], { results }: FuncType, expected: readonly Value[]): string {
     let at = 0;
     const describe = (type: ValType, wanted: Value | undefined): string => {
@@ -102,7 +100,7 @@ function signed(bits: bigint | string): bigint {
   return BigInt.asIntN(64, BigInt(bits));
 }
 
-/** Half a vector with a NaN in each lane where one is expected. */
+/** Half of a vector, with NaNs in the lanes where they are expected. */
 function withNaNs(bits: bigint, { nans = [] }: Value & { type: "v128" }, half: number): bigint {
   if (nans.length === 2) return nans[half] === null ? bits : NAN64;
   return nans
@@ -110,7 +108,7 @@ function withNaNs(bits: bigint, { nans = [] }: Value & { type: "v128" }, half: n
     .reduce((all, nan, i) => (nan === null ? all : all | (NAN32 << BigInt(32 * i))), bits);
 }
 
-/** Engines choose which NaN an operation gives, and may choose another one in code that they compile otherwise. */
+/** Masks NaN payloads: the engine may choose any NaN, and another one in code compiled differently. */
 function masked(wanted: Value | undefined, type: ValType, bits: string): string {
   if ((wanted?.type !== "f32" && wanted?.type !== "f64") || wanted.nan === undefined) return bits;
   return isNaNOf(type, BigInt(bits.replace("n", ""))) ? "NaN" : bits;

@@ -5,7 +5,6 @@ import { describe, expect, it } from "vitest";
 const SOURCE = fileURLToPath(new URL("../../src/", import.meta.url));
 const PAGE = new URL("../../../../docs/architecture.md", import.meta.url);
 
-/** The files that the ways of a store name, by the head above them. */
 function filesBelow(head: string): string[] {
   const [, section = ""] = readFileSync(PAGE, "utf8").split(`\n## ${head}\n`);
   return [...section.split("\n## ", 1)[0]!.matchAll(/`([\w/-]+\.ts)`/g)].map(([, path]) => path!);

@@ -4,13 +4,14 @@ import { delimiter, join } from "node:path";
 import { newFolder } from "../cli/support/command-line.ts";
 import { MAIN } from "../command.ts";
 
-/** A folder in which commands of the documentation are typed: `npm` does nothing, and `npx memshade` runs the sources. */
+/** A folder for the documentation's commands: `npm` does nothing, and `memshade` and `npx memshade` run the sources. */
 export function folderOfUser(): string {
   const cwd = newFolder();
   const bin = join(cwd, "bin");
   mkdirSync(bin);
   for (const [name, text] of [
     ["npm", "exit 0"],
+    ["memshade", `exec "${process.execPath}" "${MAIN}" "$@"`],
     ["npx", `[ "$1" = memshade ] && shift && exec "${process.execPath}" "${MAIN}" "$@"`],
   ]) {
     writeFileSync(join(bin, name!), `#!/bin/sh\n${text}\n`);
@@ -19,7 +20,6 @@ export function folderOfUser(): string {
   return cwd;
 }
 
-/** Runs a command line in such a folder. */
 export function type(cwd: string, command: string, environment: Readonly<Record<string, string>> = {}) {
   const env = {
     ...process.env,

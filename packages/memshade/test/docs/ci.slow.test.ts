@@ -14,7 +14,7 @@ interface Step {
   readonly run?: string;
 }
 
-/** A repository as the page has it, whose program is the demo's. */
+/** A repository as on the page, with the demo's program. */
 const cwd = folderOfUser();
 for (const build of ["build", "base/build"]) {
   mkdirSync(join(cwd, build), { recursive: true });

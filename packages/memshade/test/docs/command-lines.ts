@@ -3,15 +3,12 @@ import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("../../../../", import.meta.url));
 
-/** A command line of memshade as somebody may type it, and where it is shown. */
 export interface ShownCommand {
   readonly page: string;
   readonly line: string;
-  /** Behind `memshade`, without quotes. */
   readonly words: readonly string[];
 }
 
-/** The pages of the documentation. */
 export const PAGES: readonly string[] = [
   "README.md",
   "CONTRIBUTING.md",
@@ -37,13 +34,12 @@ export function commandsOfPage(page: string): ShownCommand[] {
   return [...inBlocks, ...indented, ...inline].flatMap((line) => commandsOfLine(page, line));
 }
 
-/** Command lines of the examples in a help. */
 export function commandsOfHelp(verb: string, help: string): ShownCommand[] {
   const [, examples = ""] = /^Examples:\n((?: {2}.*\n)+)/m.exec(`${help}\n`) ?? [];
   return linesOf(examples).flatMap((line) => commandsOfLine(`memshade ${verb} --help`, line));
 }
 
-/** Lines that are continued, also in quotes, are one, and what is said behind a command is none of it; a line may have two commands. */
+/** Lines of a block. Continued lines are joined, also inside quotes; comments behind commands are removed. */
 function linesOf(block: string): string[] {
   return block
     .replaceAll(/\s*\\\n\s*/g, " ")
@@ -62,7 +58,7 @@ function commandsOfLine(page: string, line: string): ShownCommand[] {
   return found;
 }
 
-/** The commands of a line, each as its words; where their output or input goes is left out. */
+/** Commands of a line, each as words, without redirections. */
 function partsOf(line: string): string[][] {
   const parts: string[][] = [[]];
   for (const [token] of line.matchAll(/(?:[^\s"'|&;<>]|"[^"]*"|'[^']*')+|\|\|?|&&|;|[<>&]+/g))

@@ -7,7 +7,6 @@ import { commandsOfHelp, commandsOfPage, PAGES, type ShownCommand } from "./comm
 
 const ROOT = fileURLToPath(new URL("../../../../", import.meta.url));
 
-/** Of other programs, and of npm's scripts. */
 const OPTIONS_OF_OTHERS = new Set(
   `--memory --no-inline --call-graph --raw --enable-source-maps --target --cap-add --run-libc-freeres --filter-markup --no-wasm-opt
   --strip-all --profiling-funcs --profiling --keep-debug --debug --pool --no-strip-wasm --data-binary --write`.split(
@@ -36,18 +35,18 @@ function helpOf(command: Command): string {
 const shown = PAGES.flatMap(commandsOfPage);
 const examples = commands.flatMap((command) => commandsOfHelp(command.name(), helpOf(command)));
 
-/** Commands are named without their arguments and options without their values, and `…` and KEY stand for something. */
+/** Pages name commands without arguments and options without values; `…` and KEY are placeholders. */
 const LEAVES_OUT =
   /^commander\.(?:missingArgument|missingMandatoryOptionValue|optionMissingArgument|help|helpDisplayed|version)$/;
 
-/** What a command line is refused for, which is not executed; undefined where it is not. */
+/** Error of a command line that is parsed but not executed; undefined if there is none. */
 async function refusal({ page, line, words }: ShownCommand): Promise<string | undefined> {
   const args = words.filter((word) => word !== "…").map((word) => word.replace(/^\[(.*)\]$/, "$1"));
   const program = await createProgram(args);
   for (const command of [program, ...withoutParents(program)]) {
     command.exitOverride().configureOutput({ writeOut: () => {}, writeErr: () => {}, outputError: () => {} });
     command.action(() => {});
-    // It would take this process's streams for the command's.
+    // The hooks would replace this process's streams by the command's.
     Object.assign(command, { _lifeCycleHooks: {} });
   }
   try {

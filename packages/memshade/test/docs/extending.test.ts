@@ -16,7 +16,6 @@ import { wat } from "../support/assemble.ts";
 const SOURCE = pathToFileURL(`${fileURLToPath(new URL("../../src", import.meta.url))}/`);
 const PAGE = new URL("../../../../docs/extending.md", import.meta.url);
 
-/** The files on the page, by their paths below src/. */
 function filesOnPage(): Map<string, string> {
   const text = readFileSync(PAGE, "utf8");
   const blocks = text.matchAll(/^`([\w/-]+\.ts)`:\n\n```ts\n(.*?)^```$/gms);

@@ -8,13 +8,12 @@ const ROOT = fileURLToPath(new URL("../../../../", import.meta.url));
 const README = readFileSync(`${ROOT}README.md`, "utf8");
 const GUIDE = readFileSync(`${ROOT}docs/guides/npm-package.md`, "utf8");
 
-/** What a block of code of the README begins with is what somebody types; the rest is what is printed. */
+/** Output in a code block of the README: the first line is typed, the rest is printed. */
 function shown(command: string): string {
   const block = README.split("```").find((text) => text.includes(`$ npx memshade ${command}`));
   return block!.split("\n").slice(2).join("\n");
 }
 
-/** A folder with a script and the checkout's packages. */
 function withTour(lines: readonly string[]): string {
   const cwd = newFolder();
   mkdirSync(join(cwd, "memshade.out"));
@@ -40,7 +39,7 @@ describe("the README's tour", () => {
     expect(script.slice(-2)).toEqual(["insert.free();", "database.close();"]);
     const { stderr } = await memshade(record.split(" "), { cwd: withTour(script.slice(0, -2)) });
     const promised = /`(leak [^`]*)`/.exec(README)![1]!;
-    // Columns of numbers are as wide as the widest.
+    // Columns of numbers are as wide as the widest number.
     expect(stderr.replaceAll(/ +/g, " ")).toContain(`memshade: ${promised}\n`);
     expect(GUIDE).toContain(`\n${promised}\n`);
   });

@@ -6,10 +6,10 @@ import { PLANTED } from "./judge.ts";
 /** Two screens of 24 lines. */
 const SCREEN_LINES = 48;
 
-/** Some programs have several problems. */
+/** Screens are shared, because some programs have several problems. */
 const screens = new Map<string, Promise<string>>();
 
-/** What a person sees first of a run with the usual options: the findings, a line each, below the head of the report. */
+/** First screen of a run with default options: the findings, one line each, below the head of the report. */
 export function firstScreen(program: string, folder: string): Promise<string> {
   const known = screens.get(program) ?? recordScreen(program, folder);
   screens.set(program, known);

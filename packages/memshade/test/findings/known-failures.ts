@@ -1,4 +1,4 @@
-/** Programs of which a report does not say what it should yet, each with the reason. Their tests are skipped as long as that holds. */
+/** Programs whose reports do not give the expected findings yet, each with the reason. Their tests are skipped meanwhile. */
 export const KNOWN_FAILURES: Readonly<Record<string, string>> = {
   "cpp/json-tree.cc":
     "calls of functions that call each other are one, so that the leak is told where all values are made",

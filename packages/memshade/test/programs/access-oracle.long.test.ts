@@ -14,7 +14,7 @@ const installed = existsSync(WASM_OPT);
 if (!installed)
   console.warn("SKIPPED: binaryen's wasm-opt is not installed, nothing to compare access counts with");
 
-/** Binaryen's own instrumentation: every load and store calls the host first, which counts. */
+/** Binaryen's own instrumentation: every load and store first calls the host, which counts. */
 function countAccesses(path: string, args: readonly string[]): number {
   const folder = mkdtempSync(join(tmpdir(), "memshade-oracle-"));
   try {

@@ -10,13 +10,12 @@ const PROGRAMS = fileURLToPath(new URL("../fixtures/programs/", import.meta.url)
 
 export const canTrace = existsSync(WASM_OPT);
 
-/** The loads and stores of a run in their order, in columns. */
 export class AccessTrace {
   length = 0;
   addresses = new Uint32Array(1 << 16);
   /** Bytes, negative for a store. */
   sizes = new Int8Array(1 << 16);
-  /** Numbers of the instructions in code order, counting loads and stores alone. */
+  /** Numbers of the instructions in code order, counting only loads and stores. */
   sites = new Uint32Array(1 << 16);
 
   push(address: number, bytes: number, site: number): void {
@@ -37,13 +36,13 @@ export class AccessTrace {
   }
 }
 
-/** A program from the fixtures without bulk memory instructions: `--instrument-memory` does not see those. */
+/** A program from the fixtures without bulk memory instructions, which `--instrument-memory` does not cover. */
 export interface TracedProgram {
   bytes: Uint8Array;
   trace: AccessTrace;
 }
 
-/** Binaryen's own instrumentation of a program from the fixtures: every load and store tells the host first. */
+/** Binaryen's own instrumentation of a program from the fixtures: every load and store first calls the host. */
 export function traceProgram(path: string, args: readonly string[]): TracedProgram {
   const folder = mkdtempSync(join(tmpdir(), "memshade-trace-"));
   try {
@@ -58,7 +57,7 @@ export function traceProgram(path: string, args: readonly string[]): TracedProgr
     optimize("--instrument-memory", lowered, "-S", "-o", asText);
     const numbers = numbersOfIds(readFileSync(asText, "utf8"));
     const trace = new AccessTrace();
-    // A store's address is told before its value is computed, which may access memory too: it counts with its value.
+    // The host gets a store's address before its value is computed, which may access memory too: the store counts when its value arrives.
     const pending: [address: number, bytes: number, site: number][] = [];
     const named: Record<string, unknown> = {
       load_ptr: (id: number, bytes: number, offset: number, address: number) => {
@@ -87,7 +86,7 @@ export function traceProgram(path: string, args: readonly string[]): TracedProgr
   }
 }
 
-/** The ids of binaryen's calls, some of which it leaves out, by their order. */
+/** Maps the ids of binaryen's calls, some of which are missing, to their order. */
 function numbersOfIds(text: string): ReadonlyMap<number, number> {
   const ids = [...text.matchAll(/call \$(?:load|store)_ptr\s+\(i32\.const (\d+)\)/g)].map(([, id]) =>
     Number(id),

@@ -29,7 +29,6 @@ function bySets(
   return { first, bytes: bytes.size };
 }
 
-/** Offsets of all loads and stores in code order. */
 function accessOffsets(bytes: Uint8Array): number[] {
   const { offset, op, length } = findSites(decodeModule(bytes), []);
   return [...offset.slice(0, length)].filter((_, i) => op[i] >= 0);

@@ -7,11 +7,10 @@ const COMPARE = fileURLToPath(new URL("../../../../bench/harness/compare.ts", im
 
 interface Comparison {
   results: Record<string, string>;
-  /** Size of each module that was compiled, by variant. */
   modules: Record<string, number>[];
 }
 
-/** Runs a workload in a process of its own, plain and in variants: packages leave traces in their process. */
+/** Runs a workload in a process of its own, plain and in variants, because packages leave global state behind. */
 function compare(name: string, variants: readonly string[]): Comparison {
   const output = execFileSync(
     process.execPath,
@@ -21,7 +20,6 @@ function compare(name: string, variants: readonly string[]): Comparison {
   return JSON.parse(output.trimEnd().split("\n").at(-1) as string);
 }
 
-/** Tests that packages do with an instrumented module what they do with their own. */
 export function describeWorkloads(workloads: readonly Workload[], variants: readonly string[]): void {
   describe.each(workloads.map((workload) => ({ workload, name: workload.name })))(
     "$name, instrumented",

@@ -26,7 +26,7 @@ describe.each(ACCOUNTS)("the profile of %s", (path) => {
   );
 
   it("is the same, byte for byte, when the program runs again", async () => {
-    // From one place: who calls is a part of the profile.
+    // Both runs start from one line of code, because the caller is a part of the profile.
     const runs = [];
     while (runs.length < 2) runs.push(await profileWasi(path));
     const [one, other] = runs;

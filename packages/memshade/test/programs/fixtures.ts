@@ -5,17 +5,15 @@ import { decodeModule } from "../../src/code/wasm/index.ts";
 
 const PROGRAMS = new URL("../fixtures/programs/", import.meta.url);
 
-/** The ways of instrumenting that a program must not notice. */
+/** Variants of instrumentation, none of which may change a program's behaviour. */
 export const INSTRUMENTED: readonly Variant[] = (Object.keys(VARIANTS) as Variant[]).filter(
   (variant) => variant !== "plain" && !variant.startsWith("workingset ") && !variant.endsWith(" again"),
 );
 
-/** Bytes of `test/fixtures/programs/<path>.wasm`. */
 export function programBytes(path: string): Uint8Array {
   return new Uint8Array(readFileSync(new URL(`${path}.wasm`, PROGRAMS)));
 }
 
-/** The committed text of a module, `test/fixtures/programs/<path>.wat`. */
 export function programText(path: string): string {
   return readFileSync(new URL(`${path}.wat`, PROGRAMS), "utf8");
 }
@@ -38,17 +36,14 @@ export function instantiate(module: WebAssembly.Module, imports: WebAssembly.Imp
   return hideAddedExports(new WebAssembly.Instance(module, imports));
 }
 
-/** All that a WASI program shows of itself. */
 export interface WasiRun {
   stdout: string;
   stderr: string;
   end: WasiEnd;
-  /** Size of its memory at the end, bytes. */
   memoryBytes: number;
   exports: string[];
 }
 
-/** Runs a WASI program from the fixtures to its end. */
 export function runWasi(path: string, variant: Variant, options: Partial<WasiOptions> = {}): WasiRun {
   const wasi = new MemoryWasi({ args: [path, ...(options.args ?? [])], ...pick(options) });
   const instance = instantiate(compileProgram(path, variant), wasi.imports);
@@ -66,12 +61,12 @@ function pick({ env, stdin }: Partial<WasiOptions>): Partial<WasiOptions> {
   return { ...(env && { env }), ...(stdin && { stdin }) };
 }
 
-/** How deep an endless recursion gets is the engine's business; that it ends, where and how, is the program's. */
+/** Removes the depth of endless recursion, which depends on the engine; the end of the run, its position and kind depend on the program. */
 function endInProgram(end: WasiEnd, functions: number): WasiEnd {
   return end.kind === "exit" ? end : { ...end, frames: programFrames(end.frames, functions) };
 }
 
-/** Functions of a program before it was instrumented, imported ones included. */
+/** Number of functions of a program before instrumentation, including imports. */
 export function functionCount(path: string): number {
   const module = decodeModule(programBytes(path));
   return module.importedFunctionCount + module.functions.length;
@@ -87,7 +82,7 @@ export interface SiteTruth {
   accesses?: number;
 }
 
-/** The account that the programs under `allocation/` print, by site; `*` is the sum. */
+/** The account that programs under `allocation/` print, by site; `*` is the sum. */
 export function readTruth(stdout: string): Map<string, SiteTruth> {
   const lines = stdout.split("\n").filter((line) => line.startsWith('{"site"'));
   return new Map(lines.map((line) => JSON.parse(line) as SiteTruth).map((truth) => [truth.site, truth]));

@@ -7,7 +7,6 @@ import { profile } from "../../src/record/host/profile.ts";
 import type { SiteTruth } from "./fixtures.ts";
 import { programBytes } from "./fixtures.ts";
 
-/** A profiled run of a WASI program from the fixtures. */
 export interface ProfiledRun {
   stdout: string;
   run: Run;
@@ -29,7 +28,6 @@ export async function profileWasi(
   return { stdout: Buffer.from(wasi.output(1)).toString(), run, raw, contexts: readRaw(raw).contexts };
 }
 
-/** Name of the function in which a PC lies. */
 export function functionAt(module: RunModule, pc: bigint): string | undefined {
   const offset = Number(pc - BigInt(module.start));
   return module.functions.find((candidate) => candidate.offset <= offset && offset < candidate.end)?.name;
@@ -48,7 +46,7 @@ function plainName(name: string): string {
   return name.replace(/\(.*$/, "");
 }
 
-/** What the profile says of the sites that a program keeps account of, in the account's own form. */
+/** The profile's figures for the sites of a program's own account, in the account's form. */
 export function measuredTruth(profiled: ProfiledRun, truth: ReadonlyMap<string, SiteTruth>): SiteTruth[] {
   const measured = new Map<string, SiteTruth>();
   const live = new Map(profiled.run.heap?.sites.map((site) => [site.stackId, site]));

@@ -1,18 +1,15 @@
 import { createHash } from "node:crypto";
 import { describeEnd, programFrames } from "../../../../bench/harness/wasi.ts";
 
-/** What a module from `fixtures/programs/wat` shows to its host. */
 export interface Observation {
   /** Result of every exported `test_…` function, called in the order of the exports. */
   results: Record<string, string>;
-  /** Values given to the imported `log`. */
   log: number[];
-  /** Size and contents of every memory, size of every table, value of every global that the host can see. */
+  /** Size and contents of every memory, size of every table, value of every global that the host can reach. */
   state: Record<string, string>;
   exports: string[];
 }
 
-/** The host those modules import from; a new one for each run. */
 class Host {
   readonly log: number[] = [];
   readonly memory = new WebAssembly.Memory({ initial: 1, maximum: 16 });
@@ -46,7 +43,7 @@ class Host {
   };
 }
 
-/** Instantiates a module, calls all its tests and looks at what they left behind. */
+/** Instantiates a module, calls all its tests, and records the final state. */
 export function observe(
   module: WebAssembly.Module,
   instantiate: (module: WebAssembly.Module, imports: WebAssembly.Imports) => WebAssembly.Instance,

@@ -4,7 +4,7 @@ import { compileProgram, INSTRUMENTED, instantiate } from "./fixtures.ts";
 type Variant = Parameters<typeof compileProgram>[1];
 type Exports = Record<string, (...args: number[]) => number>;
 
-/** The host of `control/reactor`: it calls malloc and free itself, writes into blocks, is called back and throws. */
+/** The host of `control/reactor`: it calls malloc and free itself, writes into blocks, gets callbacks and throws. */
 function talkToReactor(variant: Variant): unknown[] {
   const seen: unknown[] = [];
   const visit = (value: number): number => {
@@ -42,7 +42,7 @@ function talkToReactor(variant: Variant): unknown[] {
   return seen;
 }
 
-/** Calls every function of an AssemblyScript module; strings and aborts come back through its memory. */
+/** Calls every function of an AssemblyScript module; strings and aborts are passed through its memory. */
 function talkToAssemblyScript(path: string, variant: Variant): unknown[] {
   const seen: unknown[] = [];
   const memoryOf = () => (instance.exports.memory as WebAssembly.Memory).buffer;
@@ -73,7 +73,7 @@ function talkToAssemblyScript(path: string, variant: Variant): unknown[] {
   return seen;
 }
 
-/** Rust without WASI: `main` prints nothing; its memory tells what it did. */
+/** Rust without WASI: `main` prints nothing; the final memory shows its work. */
 function runRust(path: string, variant: Variant): unknown[] {
   const instance = instantiate(compileProgram(path, variant), {});
   const returned = (instance.exports as unknown as Exports).main(0, 0);

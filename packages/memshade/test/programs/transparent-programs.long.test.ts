@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { INSTRUMENTED, runWasi, type WasiRun } from "./fixtures.ts";
 
-/** A run of a program: its arguments, and what it reads. */
 interface Case {
   args?: string[];
   stdin?: string;

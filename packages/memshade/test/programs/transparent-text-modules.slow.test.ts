@@ -17,10 +17,10 @@ const NAMES = readdirSync(FOLDER)
   .map((file) => file.slice(0, -4))
   .sort();
 
-/** Those that wabt cannot assemble; binaryen made their binaries. */
+/** Modules that wabt cannot assemble; binaryen made their binaries. */
 const BY_BINARYEN = ["multi-memory", "references"];
 
-/** Wrappers of exports leave by tail calls there: the function that trapped is on the stack by its new number alone. */
+/** Modules whose export wrappers make tail calls: the trapping function is on the stack under its new number only. */
 const TAIL_CALLING = ["references"];
 const withoutFrames = ({ results, ...rest }: Observation): Observation => ({
   results: Object.fromEntries(

@@ -21,8 +21,8 @@ const ORIGINAL = new Uint8Array(readFileSync(join(SQL_JS, "sql-wasm-browser.wasm
 const PROFILED = instrument(ORIGINAL, { name: "sql.wasm", tools: ["heap", "waste", "workingset"] }).bytes;
 
 /**
- * What page and test let SQLite do. Runs in both, so it names nothing of this file. The name of the database, which sql.js
- * draws by lot, would have nine digits or ten.
+ * Work of SQLite for page and test. It runs in both, so it refers to nothing in this file. The name that sql.js gives the database
+ * at random would have nine or ten digits.
  */
 function fillTable(SQL: { Database: new () => { exec(query: string): { values: unknown[][] }[] } }) {
   Math.random = () => 0.5;
@@ -55,7 +55,6 @@ window.run = async () => {
 };
 </script>`;
 
-/** The files of the page. */
 function contentsOf(path: string, loader: string): [type: string, contents: string | Uint8Array] | undefined {
   if (path === "/") return ["text/html", PAGE];
   if (path === "/sql.js")
@@ -65,7 +64,7 @@ function contentsOf(path: string, loader: string): [type: string, contents: stri
   return path === "/loader.js" ? ["text/javascript", loader] : undefined;
 }
 
-/** What SQLite answered, and the files of the run with their bytes as characters. */
+/** SQLite's answers, and the files of the run with their bytes as characters. */
 interface Outcome {
   answer: unknown;
   files: [name: string, contents: string][];
@@ -117,7 +116,7 @@ describe.skipIf(!installed)("sql.js in a web page", () => {
   });
 });
 
-/** The same with the same glue code, which takes any surroundings without `process` for a page's worker. */
+/** The same in Node with the same glue code, which treats any environment without `process` as a page's worker. */
 async function runInNode(): Promise<Outcome> {
   const glue = readFileSync(join(SQL_JS, "sql-wasm-browser.js"), "utf8");
   const initSqlJs = new Function(

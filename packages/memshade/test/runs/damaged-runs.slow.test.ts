@@ -11,7 +11,7 @@ import { createPaint } from "../../src/show/report/terminal/common/paint.ts";
 import { memshade, newFolder } from "../cli/support/command-line.ts";
 import { mutate, randomNumbers, withStranger } from "../profile/formats/mutations.ts";
 
-// More of them: MEMSHADE_SEED=… MEMSHADE_RUNS=10000 vitest run test/runs/damaged-runs.slow.test.ts
+// For more cases: MEMSHADE_SEED=… MEMSHADE_RUNS=10000 vitest run test/runs/damaged-runs.slow.test.ts
 const RUNS = Number(process.env.MEMSHADE_RUNS ?? 100);
 const SEED = Number(process.env.MEMSHADE_SEED ?? 1);
 const WASM = fileURLToPath(new URL("../fixtures/programs/allocation/lifecycle.wasm", import.meta.url));
@@ -20,7 +20,6 @@ const canRunNative = process.platform === "linux" && process.arch === "x64" && e
 if (!canRunNative)
   console.warn(`SKIPPED: ${NATIVE} of x86-64 Linux is not there: no native program is recorded`);
 
-/** A copy of a run with one of its files damaged. */
 function damaged(run: string, copy: string, seed: number): void {
   const random = randomNumbers(seed);
   const names = readdirSync(run);
@@ -34,7 +33,6 @@ function damaged(run: string, copy: string, seed: number): void {
   );
 }
 
-/** All that is told of a run. */
 async function tell(run: string): Promise<void> {
   const loaded = await loadTools(run, recordedTools(run));
   const findings = runFindings(loaded);

@@ -11,7 +11,6 @@ import type { ToolShelf } from "../../src/runs/shelves.ts";
 import { newFolder } from "../cli/support/command-line.ts";
 import { heapPicture, writePicture } from "../heap-picture.ts";
 
-/** A pool of blocks beside the heap, as a tool might record it. */
 interface Pool {
   readonly blocks: readonly {
     readonly path: readonly string[];
@@ -29,7 +28,6 @@ function column(of: (pool: Pool) => number[]) {
   return (profile: unknown) => ({ amounts: of(profile as Pool) });
 }
 
-/** All that is known of it: its measures and rows, and how it is found and read. */
 const POOL: ToolMeasures & ToolShelf = {
   tool: TOOL as MeasuredTool,
   name: "pool",
@@ -84,7 +82,7 @@ const folder = newFolder();
 const plain = { color: "never", rows: 10, group: "site" } as const;
 const terminal = { isTerminal: false, environment: {} };
 
-// The tables are read when the views are loaded: these are loaded anew, and other tests of this process later once more.
+// Views read the tables when they are loaded. They are reloaded here, and again for later tests of this process.
 beforeAll(() => {
   vi.resetModules();
   vi.doMock(TABLES.measures, async (load) => {

@@ -6,7 +6,6 @@ import { expect, it } from "vitest";
 import { loadHeap } from "../../src/runs/heap.ts";
 import { newFolder } from "../cli/support/command-line.ts";
 
-/** Prints its own stack and mapped files as a heap profile. */
 const PROGRAM = `#include <execinfo.h>
 #include <stdio.h>
 static void __attribute__((noinline)) take(void) {

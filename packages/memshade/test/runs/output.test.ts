@@ -9,7 +9,6 @@ import { heapPicture, writePicture } from "../heap-picture.ts";
 const folder = newFolder();
 const at = (name: string) => path.join(folder, name);
 
-/** A run whose program lies beside its folder. */
 function runOf(name: string): string {
   const program = at(`${name}.wasm`);
   fs.writeFileSync(program, "a program");
@@ -35,7 +34,7 @@ describe("what is made of a run", () => {
   ])("is never written over %s", async (_, file) => {
     const before = fs.readFileSync(file);
     for (const input of [run, path.join(run, "run.json"), path.join(run, "heap.memprofraw")])
-      await expect(writePieces(file, ["new"], [input])).rejects.toThrow(`${file} is what is read`);
+      await expect(writePieces(file, ["new"], [input])).rejects.toThrow(`${file} is the input`);
     await expect(writeReportPage(run, { file })).rejects.toThrow(/is the input: write to another file/);
     expect(fs.readFileSync(file)).toEqual(before);
   });

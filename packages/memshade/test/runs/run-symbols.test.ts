@@ -10,7 +10,7 @@ import { newFolder } from "../cli/support/command-line.ts";
 const SHOP = fileURLToPath(new URL("../../demo/shop.wasm", import.meta.url));
 const buildId = createHash("sha256").update(readFileSync(SHOP)).digest("hex").slice(0, 40);
 
-/** A module that had no file, as `profile()` names it. */
+/** A module without a file, as `profile()` names it. */
 const module = { name: "shop#1f8ea2", path: null, buildId } as RunModule;
 
 describe("the original modules of a run", () => {

@@ -25,7 +25,7 @@ const TOTALS = [
 ];
 const zeros = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, 0]));
 
-/** A run of as many modules as there are names, with a store in a function without a name in each. */
+/** A run with one module per name, each with a store in an unnamed function. */
 function writeRun(names: readonly string[]): string {
   const { run } = heapPicture("main > _Znwm  3 x 16  live 1");
   const modules = names.map((name, index) => ({

@@ -8,7 +8,6 @@ if (!CAN_BUILD.wasm)
   console.warn("SKIPPED: clang-22 with WASI libraries is not installed, no program is given advice");
 
 const SOURCE = readFileSync(new URL("table.c", import.meta.url), "utf8");
-/** Entries, and how often all of them are looked up. */
 const INPUTS = [
   ["1000", "40"],
   ["2000", "30"],
@@ -21,7 +20,6 @@ async function succeed(args: readonly string[], cwd: string): Promise<string> {
   return stdout;
 }
 
-/** A store with runs over all inputs. */
 async function storeOf(source: string): Promise<string> {
   const cwd = newFolder();
   const program = compile("wasm", source, join(cwd, "table.c"));
@@ -33,7 +31,7 @@ async function storeOf(source: string): Promise<string> {
   return cwd;
 }
 
-/** The largest working set of all runs, and that of intervals in which keys and values alone are used. */
+/** Largest working set of all runs, and that of intervals that use only keys and values. */
 async function measured(cwd: string): Promise<{ largest: number; lookingUp: number }> {
   const sql = `select max(w.bytes) as largest, median(w.bytes) filter (w.interval between 10 and 30) as looking_up from workingset as w`;
   const [row] = JSON.parse(await succeed(["store", "query", "fleet", sql, "--json"], cwd));
@@ -55,7 +53,7 @@ describe.skipIf(!CAN_BUILD.wasm)("advice of many runs of a real program", () => 
 
     const together = await storeOf(SOURCE.replace("#define APART 1", "#define APART 0"));
     const [before, now] = [await measured(apart), await measured(together)];
-    // Headers of blocks go too, and blocks of the log have no others between them.
+    // Block headers are saved too, and blocks of the log are no longer interleaved with others.
     expect((before.lookingUp - now.lookingUp) / saves).toBeGreaterThan(0.9);
     expect((before.lookingUp - now.lookingUp) / saves).toBeLessThan(1.1);
     expect((before.largest - now.largest) / savesOfLargest).toBeGreaterThan(0.9);

@@ -4,7 +4,6 @@ import { dirname, join } from "node:path";
 import { expect } from "vitest";
 
 const WASM = ["--target=wasm32-wasip1", "--sysroot=/", "-I/usr/include/wasm32-wasi"];
-/** For which targets a compiler is installed. */
 export const CAN_BUILD = {
   wasm:
     ["clang-22", "wasm-ld-22"].every((tool) => spawnSync(tool, ["--version"]).status === 0) &&
@@ -19,8 +18,7 @@ function run(command: string, args: readonly string[], cwd: string): string {
 }
 
 /**
- * Compiles C, in the folder of its file, which is written.
- *
+ * Writes the source file and compiles it in its folder.
  * @returns the program
  */
 export function compile(target: keyof typeof CAN_BUILD, source: string, file: string): string {

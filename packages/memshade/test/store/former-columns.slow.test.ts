@@ -19,7 +19,7 @@ async function add(cwd: string, build: string): Promise<void> {
   await succeed(["store", "add", "--to", "fleet", "--build", build, build], cwd);
 }
 
-/** Writes the runs of a store as they were before a run could have objects. */
+/** Rewrites the runs of a store in the format before runs could have objects. */
 async function forgetObjects(store: string): Promise<void> {
   const table = tableOf("runs");
   const columns = table.columns.filter(({ name }) => !LATER.includes(name));

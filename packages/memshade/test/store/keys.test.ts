@@ -4,7 +4,7 @@ import { contextKey, frameKey, functionsKey, siteKey } from "../../src/store/key
 
 const FRAME = { guid: 17n, lineOffset: 4, column: 9, inline: true };
 
-/** The definition, by another implementation of the hash. */
+/** The definition, with another implementation of the hash. */
 function expected(text: string): bigint {
   return createHash("sha256").update(text).digest().readBigInt64LE(0);
 }

@@ -14,15 +14,15 @@ const FRAMES = Array.from({ length: CONTEXTS }, (_, index) => ({
   inline: false,
 }));
 
-/** Numbers that look like chance and are the same every time. */
+/** Reproducible numbers that look random. */
 function chance(seed: number): number {
   const x = Math.sin(seed * 12.9898) * 43_758.5453;
   return x - Math.floor(x);
 }
 
 /**
- * Made-up runs in folders of their own, a part in each: three of each of 45 builds, of which the 31st makes one context grow, and one
- * context is cold. Some figures are not known, and some numbers are as large as they get.
+ * Invented runs, one part in each folder: three runs of each of 45 builds. The 31st build makes one context grow, and one
+ * context is cold. Some figures are unknown, and some numbers have their maximum.
  */
 export function writeMadeUpStores(folders: readonly string[]): void {
   const stores = folders.map((folder) => StoreFolder.openOrMake(folder));
@@ -74,7 +74,7 @@ function madeUpRun(run: number, key: bigint) {
     ctx: contextKey([frameKey(frame)]),
     site: siteKey(FRAMES[context % 4]!),
     alloc_count: 10 + context,
-    // The last is as large as numbers of 64 bits may be for a sum of all runs.
+    // The last value is the largest whose sum over all runs fits into 64 bits.
     total_size: context === 8 ? 2n ** 55n + BigInt(run) : sizes[context],
     total_lifetime: context === 2 ? 400_000 * (10 + context) : 1000 * context,
     total_lifetime_access_density: context === 2 ? context : 100_000,

@@ -7,7 +7,6 @@ import { sharedPath } from "../shared-path.ts";
 
 const profiles = sharedPath("fixtures/memprof");
 
-/** Inputs that are merged together, and the programs that they need. */
 const GROUPS: Readonly<
   Record<string, { readonly inputs: readonly string[]; readonly binaries: readonly string[] }>
 > = {
@@ -52,7 +51,7 @@ interface Files {
   readonly binaries: readonly string[];
 }
 
-/** Copies of the inputs, whose times have the order in which they are named. */
+/** Copies of the inputs, with times in the order in which they are named. */
 function copied({ inputs, binaries }: { inputs: readonly string[]; binaries: readonly string[] }): Files {
   const cwd = mkdtempSync(join(tmpdir(), "store-"));
   const copies = inputs.map((input, index) => {

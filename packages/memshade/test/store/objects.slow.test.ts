@@ -12,7 +12,7 @@ async function succeed(args: readonly string[], cwd: string): Promise<string> {
   return stdout;
 }
 
-/** A store with builds of a program that makes so many points each. */
+/** A store with builds of a program, each of which makes the given number of points. */
 async function storeOf(points: Readonly<Record<string, number>>): Promise<string> {
   const cwd = newFolder();
   copyFileSync(MODULE, join(cwd, "kotlin.wasm"));
@@ -25,7 +25,7 @@ instance.exports.run(Number(process.argv[2]));`,
   for (const [build, count] of Object.entries(points)) {
     const out = join(`runs-${build}`, "run");
     await succeed(["node", "--tool", "objects", "--out", out, "app.mjs", `${count}`], cwd);
-    // A folder of runs stands for the runs in it.
+    // A folder of runs adds all its runs.
     const added = await memshade(["store", "add", "--to", "fleet", "--build", build, `runs-${build}`], {
       cwd,
     });
@@ -62,7 +62,7 @@ describe("a store of runs of objects", () => {
     expect(merged.stderr).toMatch(
       /^memshade: .*run has no heap profile: it was recorded without the heap tool\n$/,
     );
-    // What is in use is never the same twice for sure.
+    // The amount in use may differ between runs.
     const inUse = JSON.parse(
       await succeed(["store", "trend", "fleet", "--by", "objects-in-use", "--json"], cwd),
     );

@@ -43,13 +43,11 @@ async function ask({ port }: Node, sql: string): Promise<string> {
   return text;
 }
 
-/** What `store sql` prints, without the questions. */
 async function tablesOf(store: string): Promise<string[]> {
   const { stdout } = await memshade(["store", "sql", "clickhouse", "--store", store], { cwd: "/" });
   return stdout.split(/;\n/).filter((statement) => /^create /m.test(statement));
 }
 
-/** A table whose rows come from the tables of that name on some nodes. */
 function ofNodes(statement: string, nodes: readonly Node[]): string {
   return statement.replace(
     /create table (\w+) \(([\s\S]*)\) engine = File\(.*\)/,
@@ -63,7 +61,7 @@ function ofNodes(statement: string, nodes: readonly Node[]): string {
   );
 }
 
-/** Real numbers to 12 digits: the last ones depend on the order of sums. Whole ones of 64 bits come as text where they are large. */
+/** Real numbers to 12 digits, because the last ones depend on the order of sums. Large 64-bit integers are returned as text. */
 function cell(value: unknown): string {
   return typeof value === "number" && !Number.isSafeInteger(value) ? value.toPrecision(12) : String(value);
 }

@@ -6,7 +6,6 @@ import { CAN_BUILD, compile } from "./compile.ts";
 for (const [target, canBuild] of Object.entries(CAN_BUILD))
   if (!canBuild) console.warn(`SKIPPED: no compiler for ${target} programs, none is built anew for a store`);
 
-/** Three call paths to malloc. */
 const SOURCE = `#include <stdlib.h>
 #include <string.h>
 struct node { struct node *next; char *name; };
@@ -47,7 +46,7 @@ async function succeed(args: readonly string[], cwd: string): Promise<string> {
   return stdout;
 }
 
-/** A store with a run of each of some builds, which were compiled in folders of their own. */
+/** A store with one run per build; each build was compiled in a folder of its own. */
 async function storeOf(target: keyof typeof CAN_BUILD, builds: Record<string, readonly [string, string]>) {
   const cwd = newFolder();
   for (const [build, [source, file]] of Object.entries(builds)) {
@@ -58,7 +57,7 @@ async function storeOf(target: keyof typeof CAN_BUILD, builds: Record<string, re
   return cwd;
 }
 
-/** How many contexts of each build are among those of the first one, by a key. */
+/** Number of contexts of each build that the first build has too, by key. */
 async function shared(cwd: string, key: "ctx" | "ctx_functions"): Promise<Record<string, number>> {
   const of = `select r.build, c.${key} as part from metrics as m join runs as r on r.run = m.run join contexts as c on c.ctx = m.ctx`;
   const sql = `select a.build, count(b.part) as shared from (${of}) as a left join (${of} where r.build = 'first') as b on b.part = a.part group by a.build`;

@@ -5,13 +5,13 @@ import type { RunHost } from "../../src/profile/model/run.ts";
 import { memshade, newFolder, startMemshade } from "../cli/support/command-line.ts";
 import { heapPicture, writePicture } from "../heap-picture.ts";
 
-/** Bytes around a mean that look like chance and are the same every time. */
+/** Reproducible bytes around a mean that look random. */
 function noisy(mean: number, spread: number, seed: number): number {
   const x = Math.sin(seed * 12.9898) * 43758.5453;
   return Math.round(mean + spread * (x - Math.floor(x) - 0.5) * 2);
 }
 
-/** A store with runs of made-up builds; `blocks` says how many blocks each function of a build's run allocates. */
+/** A store with runs of invented builds; `blocks` gives the number of blocks that each function of a build's run allocates. */
 async function storeOf(
   builds: readonly string[],
   runs: number,

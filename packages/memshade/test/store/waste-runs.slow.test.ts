@@ -6,7 +6,7 @@ import { CAN_BUILD, compile } from "./compile.ts";
 if (!CAN_BUILD.wasm)
   console.warn("SKIPPED: no compiler for wasm programs, fields that no run reads are not looked for");
 
-/** Two sorts of records whose allocations are called in one line, through a function that programs have for that. */
+/** Two kinds of records whose allocations are called in one line, through the program's own allocation function. */
 const SOURCE = `#include <stdlib.h>
 #include <string.h>
 struct Order { long id; long price; char name[48]; long unused; };
@@ -46,7 +46,7 @@ describe.skipIf(!CAN_BUILD.wasm)("runs of the waste tool", () => {
       expect(sizes.reduce((sum: number, size: number) => sum + size, 0)).toBeLessThanOrEqual(element);
       expect(saves).toBeLessThan(4 * 100 * (60 + 24));
     }
-    // Waste is what such runs know, and it is the same in each run.
+    // Waste is the measure of such runs, and it is the same in each run.
     const { measure, repeatable } = JSON.parse(await succeed("store", "trend", "fleet", "--json"));
     expect({ measure, repeatable }).toEqual({ measure: "dead", repeatable: true });
   });

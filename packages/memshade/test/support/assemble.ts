@@ -7,7 +7,6 @@ import wabtFactory from "wabt";
 
 export const wabt = await wabtFactory();
 
-/** Every proposal that wabt can read. */
 export const FEATURES = {
   exceptions: true,
   mutable_globals: true,
@@ -25,7 +24,7 @@ export const FEATURES = {
   extended_const: true,
 };
 
-/** Bytes of a module in the text format, with a name section. Throws wabt's own message, with `file`, for wrong text. */
+/** Bytes of a module in the text format, with a name section. Throws wabt's own message, with `file`, for invalid text. */
 export function wat(text: string, file = "test.wat"): Uint8Array {
   const module = wabt.parseWat(file, text, FEATURES);
   try {
@@ -37,13 +36,13 @@ export function wat(text: string, file = "test.wat"): Uint8Array {
 
 const BINARIES = fileURLToPath(new URL("../../../../node_modules/.bin/", import.meta.url));
 
-/** Path of one of binaryen's tools, undefined where binaryen is not installed. */
+/** Path of one of binaryen's tools; undefined if binaryen is not installed. */
 export function binaryenTool(name: "wasm-as" | "wasm-opt"): string | undefined {
   const path = join(BINARIES, name);
   return existsSync(path) ? path : undefined;
 }
 
-/** Bytes of a module in the text format, for the proposals that wabt does not know: needs binaryen. */
+/** Bytes of a module in the text format, for proposals that only binaryen supports. */
 export function watByBinaryen(text: string): Uint8Array {
   const folder = mkdtempSync(join(tmpdir(), "memshade-wat-"));
   try {

@@ -10,14 +10,13 @@ import { WorkingSetSession } from "../../src/record/tools/working-set/read/worki
 type Run = (instance: WebAssembly.Instance) => void;
 
 export interface AttributedOptions extends WorkingSetOptions {
-  /** The allocation functions, as `--allocator` names them. */
+  /** The allocation functions, in the form of `--allocator`. */
   allocator?: string;
   imports?: WebAssembly.Imports;
-  /** With the heap profiler too. */
   heap?: boolean;
 }
 
-/** Everything the working-set tool tells of a run, as a reader of its file gets it. */
+/** The working-set tool's results for a run, as a reader of its file gets them. */
 export function attributed(module: Uint8Array, options: AttributedOptions, run: Run): InstanceWorkingSet {
   return profileOf(module, options, run).instances[0];
 }
@@ -41,11 +40,11 @@ export function profileOf(
   const memory = instance.exports["memshade.workingset"] as WebAssembly.Memory;
   session.addInstance({ number: 0, module: 0 }, memory, info, module);
   const facts = { command: [], modules: [{ index: 0, name: "test", buildId: "" }], linesOf: undefined };
-  const { file } = session.snapshot({} as never, facts as never);
-  return readWorkingSet(String(file.contents));
+  const { files } = session.snapshot({} as never, facts as never);
+  return readWorkingSet(String(files[0].contents));
 }
 
-/** `inner < outer` and lines, by context; what is no code by its kind. */
+/** Lines by context, `inner < outer`; lines that are no code by kind. */
 export function linesByContext(
   { contexts }: Attribution,
   lines: readonly [number, number][],
@@ -58,7 +57,6 @@ export function linesByContext(
   );
 }
 
-/** The lines of each context in the whole run. */
 export function totals(attribution: Attribution): Record<string, number> {
   return linesByContext(
     attribution,

@@ -3,31 +3,26 @@ import { type InstrumentOptions, instrument } from "../../src/record/tools/index
 import { EXACT, type GranuleCount, MERGED, Watched } from "./counters.ts";
 import { countNaively, naiveCounts } from "./naive-counters.ts";
 
-/** One call from the host: an export and its operands. */
 export type Call = readonly [name: string, ...operands: unknown[]];
 
-/** What a module imports, made new for every run, and what shows how it was used. */
+/** Imports of a module, new for every run, and a record of their use. */
 export interface Host {
   imports: WebAssembly.Imports;
-  /** Looked at after the calls: memories, tables, globals, and lists of what was logged. */
+  /** State to compare after the calls: memories, tables, globals, and logs. */
   state?: Record<string, unknown>;
-  /** Is told the exports before the first call. */
   connect?(exports: WebAssembly.Exports): void;
-  /** Before each call. */
   begin?(): void;
-  /** Whether the host has caught a trap. */
   caughtTrap?(): boolean;
 }
 
-/** What a run shows of itself. */
 export interface Behaviour {
   results: string[];
   state: Record<string, string>;
-  /** A trap has ended a call, or one inside of it. */
+  /** True if a trap has ended a call, or a call inside it. */
   trapped: boolean;
 }
 
-/** Instantiates the module and makes the calls, one after another, whatever becomes of them. */
+/** Instantiates the module and makes the calls, one after another, even after a failed one. */
 export function behaviourOf(instance: WebAssembly.Instance, calls: readonly Call[], host: Host): Behaviour {
   const results = calls.map(([name, ...operands]) => {
     host.begin?.();
@@ -63,7 +58,6 @@ function describe(value: unknown): string {
   return typeof value === "function" ? `function of ${value.length}` : String(value);
 }
 
-/** Of the words that are not 0, and where they are. */
 function hashOf(words: Int32Array): number {
   let hash = 0;
   for (let i = 0; i < words.length; i++)
@@ -83,7 +77,7 @@ export interface Variant {
   options: InstrumentOptions;
 }
 
-/** The ways of instrumenting a module whose allocator is named or none. */
+/** Variants of instrumentation for a module with the given allocator, or without one. */
 export function variantsOf(allocator?: string): Variant[] {
   const counters: Variant[] = [
     { name: "exact", options: EXACT },
@@ -113,7 +107,7 @@ function run(
   return [instance, behaviourOf(instance, calls, host)];
 }
 
-/** The behaviour of the module as it is, and what its accesses come to when each of them is counted on its own. */
+/** Behaviour of the plain module, and its accesses when each is counted separately. */
 export function runNaively(
   bytes: Uint8Array,
   calls: readonly Call[],
@@ -127,8 +121,8 @@ export function runNaively(
 }
 
 /**
- * Expects that the module does the same however it is instrumented, and that its counters are those of a naive count:
- * granule by granule in exact mode, in sum in merged mode. Not so in runs that trap, where accesses that share a counter
+ * Expects that the module behaves the same in every instrumentation, and that its counters equal those of a naive count:
+ * per granule in exact mode, in sum in merged mode. Counters are not compared in runs that trap, because accesses that share a counter
  * are counted ahead.
  */
 export function expectTransparent(

@@ -2,13 +2,12 @@ import { type InstrumentedInfo, type InstrumentOptions, instrument } from "../..
 
 const GRANULE_BYTES = 8;
 
-/** Accesses of one granule, and whether one of them read. */
 export interface GranuleCount {
   count: number;
   reads: boolean;
 }
 
-/** The counters that are not 0, by address of their granule. A word is (accesses << 1) | (1 if one of them read). */
+/** Non-zero counters by address of their granule. A word is (accesses << 1) | (1 if one of them read). */
 export function granulesOf(words: Uint32Array): Record<number, GranuleCount> {
   const found: Record<number, GranuleCount> = {};
   for (let granule = 0; granule < words.length; granule++) {
@@ -37,12 +36,11 @@ export class Watched {
     return this.exports[name](...(operands as never[]));
   }
 
-  /** The counters, one per granule of the covered memory. Writable: filling them with 0 starts afresh. */
+  /** The counters, one per granule of the covered memory. Writable: filling them with 0 resets them. */
   get words(): Uint32Array {
     return new Uint32Array(this.#shadow.buffer, 0, (this.info.layout?.coveredBytes ?? 0) / GRANULE_BYTES);
   }
 
-  /** Granules that were accessed, by address, with how often. */
   counts(): Record<number, number> {
     return Object.fromEntries(Object.entries(this.granules()).map(([at, { count }]) => [at, count]));
   }
@@ -51,7 +49,6 @@ export class Watched {
     return granulesOf(this.words);
   }
 
-  /** Sum of all counters. */
   total(): number {
     let sum = 0;
     for (const word of this.words) sum += word >>> 1;
@@ -63,14 +60,14 @@ export class Watched {
   }
 }
 
-/** Counts everything there is to count, each access at its own granule. */
+/** Counts all accesses, each at its own granule. */
 export const EXACT = {
   countersOnly: true,
   exactHistogram: true,
   includeStack: true,
   includeAllocator: true,
 } as const;
-/** Counts everything, merged per base address. */
+/** Counts all accesses, merged per base address. */
 export const MERGED = { countersOnly: true, includeStack: true, includeAllocator: true } as const;
-/** The counters as users get them: without the stack. */
+/** The default counters of users: without the stack. */
 export const DEFAULT = { countersOnly: true } as const;

@@ -12,13 +12,13 @@ import {
 import type { Host } from "./behaviour.ts";
 
 /**
- * How often one call may call back, and how deep. Binaryen bounds the loops and the recursion of its modules by traps, which
- * go on from anew; where the host catches those, a few functions that call back can keep a processor busy for years.
+ * Limits of the number and depth of callbacks in one call. Binaryen bounds the loops and the recursion of its modules by traps, which
+ * reset the bound. If the host catches the traps, a few functions that call back can run for years.
  */
 const CALLBACKS = 200;
 const DEEPEST = 10;
 
-/** The host of binaryen's random modules: logs, throws, and calls back what it is given. */
+/** The host of binaryen's random modules: it logs, throws, and calls back the functions it gets. */
 export function fuzzingHost(bytes: Uint8Array): Host {
   const module = decodeModule(bytes);
   const host = new FuzzingHost(module);
@@ -100,7 +100,6 @@ class FuzzingHost {
   }
 }
 
-/** Something to import that is no function. */
 function valueFor(entry: Import): unknown {
   switch (entry.kind) {
     case "global": {
@@ -113,7 +112,7 @@ function valueFor(entry: Import): unknown {
           { value: value as "i32", mutable },
           (value === "i64" ? 7n : 7) as number,
         );
-      // A reference that is not null: what fits depends on its heap type.
+      // A non-null reference: the value must match its heap type.
       return /ref (extern|exn|string)/.test(formatType(type))
         ? {}
         : /ref (any|eq|i31)/.test(formatType(type))

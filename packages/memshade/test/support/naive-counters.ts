@@ -30,8 +30,8 @@ const PAGE_BYTES = 65536;
 const GRANULE_BYTES = 8;
 
 /**
- * The plainest instrumentation there is, to compare the real one with: behind every access to memory 0 a call that
- * counts it, behind every bulk instruction a call that counts its ranges. Nothing is merged, hoisted or left out.
+ * The simplest instrumentation, to compare the real one with: a call behind every access to memory 0 that
+ * counts it, and a call behind every bulk instruction that counts its ranges. Nothing is merged, hoisted or left out.
  */
 export function countNaively(bytes: Uint8Array): Uint8Array {
   const module = decodeModule(bytes);
@@ -73,17 +73,15 @@ export function countNaively(bytes: Uint8Array): Uint8Array {
   });
 }
 
-/** The counters of a module made by `countNaively`, one per granule. */
 export function naiveWords(instance: WebAssembly.Instance): Uint32Array {
   return new Uint32Array((instance.exports[COUNTERS] as WebAssembly.Memory).buffer);
 }
 
-/** What a module made by `countNaively` has counted so far, by granule. */
 export function naiveCounts(instance: WebAssembly.Instance): Record<number, GranuleCount> {
   return granulesOf(naiveWords(instance));
 }
 
-/** Operands of an access that lie above its address. */
+/** Operands of an access that are above its address. */
 function operandsAbove(name: string): ValType[] {
   const type: ValType = { i32: I32, i64: I64, f32: F32, f64: F64 }[name.slice(0, 3)] ?? V128;
   if (name.includes("cmpxchg")) return [type, type];
@@ -96,7 +94,7 @@ function operandsAbove(name: string): ValType[] {
 const isAccess = ({ name }: Operator) =>
   /^([if]\d\d|v128)\.(load|store)|^i\d\d\.atomic\.|^memory\.atomic\.wait/.test(name);
 
-/** Locals that keep operands while they are looked at: the address in both types, then two of every type. */
+/** Locals that save operands: the address in both types, then two of every type. */
 const SPILLS: readonly ValType[] = [I32, I64, I32, I64, F32, F64, V128, I32, I64, F32, F64, V128];
 
 function countingBody(
@@ -147,7 +145,7 @@ function countingBody(
       copy();
       continue;
     }
-    // Destination, source or value, length: all of them are looked at again after the instruction.
+    // Destination, source or value, and length are all used again after the instruction.
     const wide = ranges.map(({ memory }) => memoryType(module, memory).index64);
     const length = name !== "memory.init" && wide.every(Boolean) ? I64 : I32;
     const middle = ranges.length > 1 && wide[1] ? I64 : I32;

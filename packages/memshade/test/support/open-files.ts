@@ -1,13 +1,13 @@
 import { readdirSync, readlinkSync } from "node:fs";
 
-/** Descriptors of this process that lead to a file. Linux alone lists them. */
+/** Descriptors of this process that refer to a file. Only Linux lists them. */
 export function descriptorsOf(path: string): number[] {
   return readdirSync("/proc/self/fd")
     .filter((entry) => leadsTo(entry) === path)
     .map(Number);
 }
 
-/** The descriptor that lists the others is closed when it is looked at. */
+/** Path of a descriptor. The descriptor that lists the others is closed by then. */
 function leadsTo(entry: string): string | undefined {
   try {
     return readlinkSync(`/proc/self/fd/${entry}`);

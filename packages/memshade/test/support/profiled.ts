@@ -1,18 +1,16 @@
 import { readRaw, writeRaw } from "../../src/profile/formats/memprof-raw/index.ts";
 import type { Mib } from "../../src/profile/model/mib.ts";
-import type { RunSite } from "../../src/profile/model/run.ts";
+import type { RunModule, RunSite } from "../../src/profile/model/run.ts";
 import { connectHost } from "../../src/record/host/instance/host-calls.ts";
 import { guardImports } from "../../src/record/host/instance/host-frames.ts";
 import { HeapSession, type HeapSnapshot } from "../../src/record/tools/heap/read/heap-session.ts";
 import { SHADOW_MEMORY } from "../../src/record/tools/host-interface.ts";
 import { type InstrumentedInfo, type InstrumentOptions, instrument } from "../../src/record/tools/index.ts";
+import { RecordedModules } from "../../src/record/tools/recorded-modules.ts";
 import type { InstanceHandle } from "../../src/record/tools/session.ts";
 
-/** One calling context of the profile. */
 export interface ProfiledContext {
-  /** Names of the functions, innermost first. */
   stack: string[];
-  /** Code offsets of the calls, innermost first. */
   offsets: number[];
   module: number;
   mib: Mib;
@@ -21,16 +19,38 @@ export interface ProfiledContext {
 
 export interface ProfiledOptions {
   options?: InstrumentOptions;
-  /** Made with a function that gives the exports, once there are some. */
+  /** Creates the imports; its argument returns the exports once they exist. */
   imports?: (exports: () => Record<string, (...operands: unknown[]) => unknown>) => WebAssembly.Imports;
-  session?: HeapSession;
+  session?: RecordedHeap;
   /** Whether somebody takes over what finds no room in the tables. Default true. */
   host?: boolean;
   name?: string;
 }
 
-export function newSession(options: InstrumentOptions = {}): HeapSession {
-  return new HeapSession({
+export type RecordedSnapshot = HeapSnapshot & { modules: RunModule[] };
+
+/** A session of the heap with the modules of its run. */
+export class RecordedHeap extends HeapSession {
+  readonly #modules = new RecordedModules();
+
+  add(memory: WebAssembly.Memory | undefined, info: InstrumentedInfo, original: Uint8Array): InstanceHandle {
+    const handle = this.#modules.add(info, original, null);
+    if (memory !== undefined) this.addInstance(handle, memory, info);
+    return handle;
+  }
+
+  now(): RecordedSnapshot {
+    const modules = this.#modules.describe();
+    const snapshot = this.figures({ modules, recorded: this.#modules.all });
+    return {
+      ...snapshot,
+      modules: modules.map((module, index) => ({ ...module, ...snapshot.found[index] })),
+    };
+  }
+}
+
+export function newSession(options: InstrumentOptions = {}): RecordedHeap {
+  return new RecordedHeap({
     clock: options.clock ?? "virtual",
     rawVersion: 4,
     counters: options.exactHistogram ? "exact" : "merged",
@@ -46,7 +66,7 @@ interface Compiled {
 
 const known = new WeakMap<Uint8Array, Map<string, Compiled>>();
 
-/** Many tests make many instances of one module: it is instrumented once with the same options. */
+/** Many tests make many instances of one module: each module is instrumented once per set of options. */
 function compiled(bytes: Uint8Array, options: InstrumentOptions): Compiled {
   const byOptions = known.get(bytes) ?? new Map<string, Compiled>();
   known.set(bytes, byOptions);
@@ -63,11 +83,11 @@ function compiled(bytes: Uint8Array, options: InstrumentOptions): Compiled {
 /** An instance of a module whose heap is profiled in this thread. */
 export class Profiled {
   readonly info: InstrumentedInfo;
-  readonly session: HeapSession;
+  readonly session: RecordedHeap;
   readonly handle: InstanceHandle;
   readonly exports: Record<string, (...operands: unknown[]) => unknown>;
   readonly shadow: WebAssembly.Memory;
-  /** How often the tables were full. */
+  /** Number of times that the tables were full. */
   flushes = 0;
 
   constructor(bytes: Uint8Array, profiled: ProfiledOptions = {}) {
@@ -87,14 +107,14 @@ export class Profiled {
     };
     this.shadow = exports[SHADOW_MEMORY] as WebAssembly.Memory;
     if (profiled.host !== false) connectHost(exports, info, { flush });
-    this.handle = this.session.addInstance(this.shadow, info, bytes, null);
+    this.handle = this.session.add(this.shadow, info, bytes);
   }
 
   call(name: string, ...operands: unknown[]): unknown {
     return this.exports[name](...operands);
   }
 
-  snapshot(): HeapSnapshot {
+  snapshot(): RecordedSnapshot {
     return snapshotOf(this.session);
   }
 
@@ -116,7 +136,6 @@ export class Profiled {
     return counts;
   }
 
-  /** The only context there is. */
   only(): ProfiledContext {
     const contexts = this.contexts();
     if (contexts.length !== 1) throw new RangeError(`${contexts.length} contexts where one was expected`);
@@ -124,11 +143,11 @@ export class Profiled {
   }
 }
 
-export function snapshotOf(session: HeapSession): HeapSnapshot {
-  return session.snapshot({ kind: "exit", exitCode: 0 });
+export function snapshotOf(session: RecordedHeap): RecordedSnapshot {
+  return session.now();
 }
 
-export function contextsOf({ raw, modules, heap }: HeapSnapshot): ProfiledContext[] {
+export function contextsOf({ raw, modules, heap }: RecordedSnapshot): ProfiledContext[] {
   const sites = new Map(heap.sites.map((site) => [site.stackId, site]));
   return readRaw(writeRaw(raw, raw.version)).contexts.map(({ stackId, mib, pcs }) => {
     const offsets = pcs.map((pc) => Number(pc & 0xffffffffn));
@@ -141,7 +160,7 @@ export function contextsOf({ raw, modules, heap }: HeapSnapshot): ProfiledContex
   });
 }
 
-/** Text of a bump allocator whose blocks are 16 bytes apart at least, beginning at 4096. It touches no memory. */
+/** Text of a bump allocator whose blocks start at 4096, at least 16 bytes apart. It accesses no memory. */
 export const BUMP = `
   (global $next (mut i32) (i32.const 4096))
   (func $malloc (export "malloc") (param $size i32) (result i32)

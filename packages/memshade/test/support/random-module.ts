@@ -1,6 +1,6 @@
-// Random valid modules in the text format. A seed gives one module; every call of every function comes to an end.
+// Random valid modules in the text format. A seed gives one module, and every call of every function terminates.
 
-/** A repeatable source of choices (mulberry32). */
+/** A reproducible source of choices (mulberry32). */
 export class Choices {
   #state: number;
 
@@ -32,7 +32,7 @@ interface Signature {
   results: readonly Type[];
 }
 
-/** Function 0 can stand for malloc, function 1 for free. */
+/** Function 0 can be used as malloc, function 1 as free. */
 const SIGNATURES: readonly Signature[] = [
   { params: ["i32"], results: ["i32"] },
   { params: ["i32"], results: [] },
@@ -127,7 +127,7 @@ class FunctionText {
   readonly #labels: Label[] = [];
   #loops = 0;
   #names = 0;
-  /** Statements and expressions that may still be made: keeps functions at a size one can read. */
+  /** Remaining statements and expressions: the limit keeps functions readable. */
   #budget = 70;
 
   constructor(
@@ -222,7 +222,7 @@ class FunctionText {
     }
   }
 
-  /** A statement that nothing follows, with some dead code behind it. */
+  /** A statement that ends its block, with some dead code behind it. */
   #end(depth: number): string {
     const { results } = this.#signature;
     const value = results.map((type) => this.#expression(type, depth)).join(" ");
@@ -346,7 +346,7 @@ class FunctionText {
     return `(try ${name} (do ${body}) ${tagged} (catch_all ${handler} ${again}))`;
   }
 
-  /** Moves a pointer by a constant or sets it afresh. */
+  /** Moves a pointer by a constant, or sets it to a new value. */
   #move(): string {
     const choices = this.#choices;
     const pointer = choices.of(POINTERS);

@@ -1,6 +1,5 @@
 import { Choices } from "./random-module.ts";
 
-/** A variable of such a program. */
 export interface RandomVariable {
   readonly name: string;
   readonly address: number;
@@ -50,14 +49,14 @@ function statement(choices: Choices, variables: readonly RandomVariable[]): stri
     case 0:
       return access("(i32.const 0)", variable.address + 4 * choices.below(variable.bytes / 4));
     case 1: {
-      // One index into several arrays: inside of the smallest.
+      // One index into several arrays: inside the smallest.
       const used = [variable, choices.of(variables)];
       const last = Math.min(...used.map(({ bytes }) => bytes)) - 4;
       const index = `(i32.and (i32.and (local.get $i) (i32.const -4)) (i32.const ${last}))`;
       return `(local.set $p ${index}) ${used.map(({ address }) => access("(local.get $p)", address)).join(" ")}`;
     }
     case 2: {
-      // A struct of 16 bytes in an array of them, by its address.
+      // A struct of 16 bytes in an array, by its address.
       if (variable.bytes < 32) return access("(i32.const 0)", variable.address);
       const place = `(i32.and (i32.shl (local.get $i) (i32.const 4)) (i32.const ${variable.bytes - 16}))`;
       const fields = [0, 12, 4].map((offset) => access("(local.get $p)", offset));

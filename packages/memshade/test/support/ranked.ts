@@ -19,21 +19,20 @@ function rankingOf(profiles: MeasuredProfiles, { by, group, order }: Asked): Ran
   return rankMeasure(findMeasure(by, "top") as Measure, profiles, group, order);
 }
 
-/** The table that `memshade top` prints; undefined where the run does not know the measure. */
+/** The table that `memshade top` prints; undefined if the run does not have the measure. */
 export function topOf(profiles: MeasuredProfiles, asked: Asked): string | undefined {
   const { rows = 20, isWide = false } = asked;
   const ranking = rankingOf(profiles, asked);
   return ranking && topTable(ranking, profiles, { paint: createPaint(false), width: 80, isWide, rows });
 }
 
-/** The same as JSON, read. */
 // biome-ignore lint/suspicious/noExplicitAny: JSON of any shape.
 export function topJsonOf(profiles: MeasuredProfiles, asked: Asked): any {
   const ranking = rankingOf(profiles, asked);
   return ranking && JSON.parse(topJson(ranking, profiles, { input: "run", rows: asked.rows ?? 20 }));
 }
 
-/** `f1 < f2`, 4: places with their callers where these tell them apart, and their amounts. */
+/** `f1 < f2`, 4: sites with their amounts, and with their callers where these distinguish them. */
 export function ranked(
   profiles: MeasuredProfiles,
   asked: Asked,

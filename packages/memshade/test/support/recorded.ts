@@ -10,7 +10,6 @@ import { type InstrumentOptions, instrument } from "../../src/record/tools/index
 import type { InstanceHandle } from "../../src/record/tools/session.ts";
 import { type Behaviour, behaviourOf, type Call, type Host, type Variant } from "./behaviour.ts";
 
-/** A run of a module with some tools, as `profile()` makes it. */
 export interface Recorded {
   behaviour: Behaviour;
   profile: Profile;
@@ -18,7 +17,6 @@ export interface Recorded {
 
 const NO_HOST = (): Host => ({ imports: {} });
 
-/** Instruments the module, makes the calls, and reads everything back that was recorded. */
 export function record(
   module: Uint8Array,
   calls: readonly Call[],
@@ -57,7 +55,7 @@ function run(
 }
 
 /**
- * What does not depend on how and beside what a tool runs: accesses and lines of the working set, and the waste of each
+ * Figures that do not depend on a tool's mode or on other tools: accesses and lines of the working set, and the waste of each
  * site.
  */
 export function figuresOf({ toolFiles }: Profile): Record<string, unknown> {
@@ -74,7 +72,7 @@ export function figuresOf({ toolFiles }: Profile): Record<string, unknown> {
   return figures;
 }
 
-/** By place, contexts added up: operations, bytes written and read, dead by overwriting and at exit, silent operations. */
+/** Sums by site over all contexts: operations, bytes written and read, dead by overwriting and at exit, silent operations. */
 function wasteBySite(text: string): Record<string, number[]> {
   const { stores, loads } = readWaste(text);
   const sites: Record<string, number[]> = {};
@@ -98,7 +96,7 @@ function wasteBySite(text: string): Record<string, number[]> {
   return sites;
 }
 
-/** Expects that the module does the same with all of these tools, and that they can be read back. */
+/** Expects that the module behaves the same with all of these tools, and that their data can be read back. */
 export function expectSameBehaviour(
   module: Uint8Array,
   calls: readonly Call[],
@@ -113,7 +111,7 @@ export function expectSameBehaviour(
   });
 }
 
-/** Expects only that the module does the same with all of these tools: many times faster. */
+/** Expects only that the module behaves the same with all of these tools: many times faster. */
 export function expectSameResults(
   module: Uint8Array,
   calls: readonly Call[],
@@ -132,7 +130,7 @@ function plainBehaviour(module: Uint8Array, calls: readonly Call[], makeHost: ()
   return behaviourOf(instance, calls, host);
 }
 
-/** Expects besides that what each tool tells is the same, however many others are woven in. */
+/** Expects in addition that each tool's figures do not depend on the other tools. */
 export function expectAgreement(
   module: Uint8Array,
   calls: readonly Call[],

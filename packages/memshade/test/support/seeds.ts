@@ -1,23 +1,22 @@
-/** How long to search, where other cases are searched for than the ones that run every time. */
+/** Duration of a search for further cases, in minutes; 0: only the usual cases run. */
 const MINUTES = Number(process.env.MEMSHADE_MINUTES ?? 0);
 
-/** Whether every way of instrumenting is tried with every case, or other ones with each. */
+/** True if every variant is tried with every case; else each case has other variants. */
 export const IS_SEARCH = MINUTES > 0 || process.env.MEMSHADE_RUNS !== undefined;
 
 /**
- * Whether a case is looked at from all sides, its counts and its profile too. All are, but most of a search are only asked
- * whether they behave as they do without tools, which is many times faster.
+ * True if counts and profile of a case are checked too. In a search, most cases are only checked for
+ * unchanged behaviour, which is many times faster.
  */
 export function isThorough(seed: number): boolean {
   return MINUTES === 0 || seed % 20 === 0;
 }
 
-/** Time that a test may take, ms. */
 export const SEARCH_TIMEOUT = Math.max(300_000, MINUTES * 60_000 * 2);
 
 /**
- * Tries `count` seeds, or MEMSHADE_RUNS of them, from MEMSHADE_SEED (1) on, or as many as come in MEMSHADE_MINUTES, and gives
- * the range that was tried. It goes on behind a seed that fails; in the end it throws what all of them failed with.
+ * Tries `count` seeds, or MEMSHADE_RUNS, from MEMSHADE_SEED (1) on, or as many as fit into MEMSHADE_MINUTES; returns
+ * the range that was tried. A failing seed does not stop it; at the end it throws all failures together.
  */
 export function trySeeds(count: number, check: (seed: number) => void): { first: number; last: number } {
   const first = Number(process.env.MEMSHADE_SEED ?? 1);

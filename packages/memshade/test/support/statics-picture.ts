@@ -15,7 +15,7 @@ export function variable(
   return { name, address, bytes, linkageName: undefined, file: "/src/crc.c", line: 12, ...more };
 }
 
-/** Static data of one module: from 1024 on, a segment of 4 KiB unless `more` says otherwise. */
+/** Static data of one module: a segment of 4 KiB from 1024 on, unless `more` overrides it. */
 export function statics(
   cells: Readonly<Record<number, number[]>>,
   variables: readonly StaticVariable[] = [],

@@ -2,14 +2,14 @@ import { type StaticObject, type StaticsReport, staticsReport } from "../../src/
 import { readStatics, type StaticsFile, type StaticVariable } from "../../src/profile/model/statics.ts";
 import type { Profiled } from "./profiled.ts";
 
-/** What a run recorded of its static data, as whoever reads the file gets it. */
+/** Recorded static data of a run, as a reader of the file gets it. */
 export function staticsOf(profiled: Profiled): StaticsFile {
   const { statics } = profiled.snapshot();
   if (statics === undefined) throw new RangeError("nothing is known of the static data");
   return readStatics(JSON.stringify(statics));
 }
 
-/** `variables`: those of module 0 that debug information knows. */
+/** @param variables variables of module 0 in debug information */
 export function reportOf(
   profiled: Profiled,
   variables: readonly Pick<StaticVariable, "name" | "address" | "bytes">[] = [],
@@ -27,7 +27,6 @@ export function reportOf(
   });
 }
 
-/** Cells that were accessed, by address, as the file has them. */
 export function cellsOf(profiled: Profiled): Record<number, number> {
   const found: Record<number, number> = {};
   for (const { cellBytes, runs } of staticsOf(profiled).modules)

@@ -7,7 +7,7 @@ const SHORT = { interval: 20, maxIntervals: 8 };
 
 const variant = (name: string, options: InstrumentOptions): Variant => ({ name, options });
 
-/** The tools besides the heap profiler in each of their ways, alone and together. */
+/** The tools besides the heap profiler in all their modes, alone and together. */
 export const TOOL_VARIANTS: readonly Variant[] = [
   variant("allocations", { tools: ["alloc"] }),
   variant("waste", { tools: ["waste"] }),
@@ -26,7 +26,10 @@ export const TOOL_VARIANTS: readonly Variant[] = [
   variant("lines, one interval", { tools: ["workingset"] }),
   variant("owned lines", { tools: ["workingset"], workingset: { ...SHORT, attribution: everyOwner } }),
   variant("timed lines", { tools: ["workingset"], workingset: { unit: "wall", assumeAligned: false } }),
-  variant("locality", { tools: ["workingset"], workingset: { ...SHORT, locality: { method: "exact" } } }),
+  variant("locality of all lines", {
+    tools: ["workingset"],
+    workingset: { ...SHORT, locality: { rate: 1 } },
+  }),
   variant("sampled locality", {
     tools: ["workingset"],
     workingset: { interval: 100, locality: { rate: 0.25 } },
@@ -46,11 +49,11 @@ export const TOOL_VARIANTS: readonly Variant[] = [
   variant("pairs and locality", {
     tools: ["waste", "workingset"],
     waste: { pairs: true },
-    workingset: { ...SHORT, locality: { method: "exact" } },
+    workingset: { ...SHORT, locality: { rate: 1 } },
   }),
 ];
 
-/** The same together with the heap profiler, for a module whose allocator is named. Its tables are full soon. */
+/** The same with the heap profiler, for a module whose allocator is named. Its tables are small, so they fill up soon. */
 export function heapVariants(allocator: string): Variant[] {
   const small: InstrumentOptions = { allocator, maxContexts: 8, maxBlocks: 16 };
   return [
@@ -81,12 +84,12 @@ export function heapVariants(allocator: string): Variant[] {
       includeAllocator: true,
       tools: ["heap", "waste", "workingset"],
       waste: { pairs: true, objects: true, contexts: true },
-      workingset: { interval: 20, attribution: everyOwner, locality: { method: "exact" } },
+      workingset: { interval: 20, attribution: everyOwner, locality: { rate: 1 } },
     }),
   ];
 }
 
-/** A few of the variants, others for each seed; all of them where cases are searched for. */
+/** A few of the variants, different for each seed; all of them in a search. */
 export function some(variants: readonly Variant[], seed: number): readonly Variant[] {
   if (IS_SEARCH) return variants;
   return variants.filter((_, i) => (i + seed) % 5 === 0);

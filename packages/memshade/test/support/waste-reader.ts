@@ -2,7 +2,6 @@ import { furtherMemories, type ShadowMemories } from "../../src/record/host/inst
 import type { InstrumentedInfo } from "../../src/record/tools/index.ts";
 import { WasteReader } from "../../src/record/tools/waste/read/read-waste.ts";
 
-/** Reads what the waste tool has in an instance. */
 export function wasteReader(exports: WebAssembly.Exports, info: InstrumentedInfo): WasteReader {
   const memories: ShadowMemories = {};
   for (const [name, value] of Object.entries(exports))

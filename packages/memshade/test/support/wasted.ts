@@ -45,7 +45,6 @@ export class Wasted {
     return this.reader.read(false);
   }
 
-  /** What a run folder would have. */
   file(): WasteFile {
     const { engine, contexts, objects, compat } = this.reader.description;
     const options = { engine, contexts, objects, compat };

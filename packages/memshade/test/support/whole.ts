@@ -1,4 +1,4 @@
-// What is written in pieces, in one array.
+// Joins the pieces of a file into one array.
 import { joinPieces } from "../../src/ground/bytes/file-piece.ts";
 import {
   memshadeProfilePieces,

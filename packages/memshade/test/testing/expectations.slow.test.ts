@@ -129,7 +129,7 @@ describe("expectNoLeak", () => {
     let rounds = 0;
     await withFill((fill) =>
       expectNoLeak(() => {
-        // What is made once is warming up.
+        // Blocks that are allocated only once are warm-up.
         if (rounds++ < 2) fill(5);
       }),
     );

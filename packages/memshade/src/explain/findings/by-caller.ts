@@ -7,14 +7,17 @@ import {
 } from "../../profile/model/indices.ts";
 import { siteStackOfContext } from "../../profile/model/site-frame.ts";
 
-/** The contexts of a site that one line of the program calls. */
+/** Contexts of a site that are called by one line of the program. */
 export interface CalledContexts {
   readonly contexts: readonly IndexIntoContextTable[];
-  /** Where the caller stands on the stack of each; none: what the host calls. */
+  /** Stack entry of the caller for each context; NONE for calls by the host. */
   readonly stacks: readonly (IndexIntoStackTable | None)[];
 }
 
-/** The contexts of a site by the line of the program's own code that calls it, in the order of their first context. */
+/**
+ * Groups the contexts of a site by the calling line of the program's own code, in the order of their first
+ * context.
+ */
 export function byCaller(
   profile: HeapProfile,
   contexts: readonly IndexIntoContextTable[],
@@ -34,7 +37,7 @@ export function byCaller(
   return [...groups.values()];
 }
 
-/** The next frame outwards that is of no library. */
+/** Returns the next outer frame that belongs to no library. */
 function callerOf(
   { stacks, frames }: HeapProfile,
   site: IndexIntoStackTable | None,

@@ -8,19 +8,22 @@ import { heapTotals } from "../analyses/totals.ts";
 import { type FindingKind, type Found, LEAST_COMMON_PART, OF_WORK } from "./finding-kind.ts";
 import { accessesOf, blocksBySite, inModule } from "./heap-blocks.ts";
 
-/** Blocks that are freed as soon as they were allocated, again and again. The amount is how many; of objects for a collector all of them. */
+/**
+ * Blocks that are freed soon after their allocation, again and again. The amount is their number; for a
+ * collector's objects the number of all blocks.
+ */
 export interface ChurnFinding extends Found<"churn", "heap"> {
   readonly blocks: number;
-  /** A collector in the program frees them. */
+  /** True if a collector in the program frees them. */
   readonly collected?: boolean | undefined;
-  /** All blocks that the place allocated. */
+  /** All blocks that the site allocated. */
   readonly allocated: number;
 }
 
-/** Of a place's blocks, the part from which on it is one that makes temporary blocks. */
+/** Least part of a site's blocks that are temporary. */
 const MOST = 0.5;
 
-/** Mean life of what a collector soon frees, as a part of the run. */
+/** Largest mean lifetime of short-lived objects of a collector, as a part of the run. */
 const SOON = 1 / 8;
 
 export const churn: FindingKind<ChurnFinding> = {
@@ -45,8 +48,9 @@ export const churn: FindingKind<ChurnFinding> = {
 };
 
 /**
- * Places that keep making blocks which are freed before the next one is made. Their part is that of the program's memory accesses which
- * the allocator makes for them: where little is allocated beside much other work, it is none that matters.
+ * Finds sites that repeatedly make blocks which are freed before the next one is made. The finding's part is
+ * the allocator's share of the program's memory accesses for these blocks. Few allocations beside much other
+ * work are therefore not reported.
  */
 function churnFindings(profile: HeapProfile): ChurnFinding[] {
   const work = accessesOf(profile);
@@ -60,7 +64,7 @@ function churnFindings(profile: HeapProfile): ChurnFinding[] {
       kind: "churn",
       tool: "heap",
       place,
-      // What the collector has not come to yet is garbage too.
+      // Objects that the collector has not freed yet are garbage too.
       amount: collected ? allocated : blocks,
       unit: "blocks",
       part: (blocks * ACCESSES_PER_BLOCK) / work,
@@ -71,8 +75,8 @@ function churnFindings(profile: HeapProfile): ChurnFinding[] {
 }
 
 /**
- * Objects that are soon garbage: of a collector it is not known when exactly that is, so what lives for less than a part of the run does on
- * average.
+ * Returns objects that soon become garbage. The time at which an object becomes garbage is unknown, so
+ * contexts with a short mean lifetime are chosen.
  */
 export function soonCollected(profile: HeapProfile): BlockMeasure {
   const { mibs, site, length } = profile.contexts;
@@ -85,14 +89,16 @@ export function soonCollected(profile: HeapProfile): BlockMeasure {
   return blockMeasure(blocks, new Float64Array(length));
 }
 
-/** Temporary blocks but for those that others came out of as they grew, or took the place of: nobody freed these. */
+/**
+ * Returns temporary blocks, except blocks that were replaced as they grew: the program did not free these.
+ */
 function withoutOutgrown(profile: HeapProfile): BlockMeasure | undefined {
   const temporary = temporaryBlocks(profile);
   if (temporary === undefined) return undefined;
   const { blocks, bytes } = temporary;
   const { growth, reallocations } = profile.contexts.site ?? {};
-  const others = blocks.map((count, context) =>
+  const otherBlocks = blocks.map((count, context) =>
     Math.max(0, count - Math.max(growth?.[context]?.copies ?? 0, reallocations?.[context] ?? 0)),
   );
-  return blockMeasure(others, bytes);
+  return blockMeasure(otherBlocks, bytes);
 }

@@ -13,7 +13,7 @@ import { PLAIN } from "./waste/waste-finding.ts";
 /** Members of blocks that are neither stored to nor read. */
 export type ColdFinding = Found<"cold", "waste"> & MembersFacts;
 
-/** Part of a record that nobody touches from which on its size matters. */
+/** Least untouched part of a record to report. */
 const COLD_PART = 0.25;
 
 export const cold: FindingKind<ColdFinding> = {
@@ -24,7 +24,8 @@ export const cold: FindingKind<ColdFinding> = {
   more: "tools/waste.md#blocks-and-their-members",
   sources: ["waste"],
   waste: {
-    // The host may access members, where it does not say what it accesses; and a part of a block without a type is room that was left.
+    // A host whose accesses are unknown may access members. Without a type, an untouched part of a block may
+    // be spare capacity.
     ofBlocks: (site, { file: { totals } }) => {
       const { type, element = 0, fields = [] } = site;
       if (type === undefined || !areRecords(site) || totals.hostAssumedRead > 0) return [];

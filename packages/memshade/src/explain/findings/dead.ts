@@ -13,15 +13,15 @@ import { silent } from "./silent.ts";
 import { isSpill, MOST_SHARE, storeShape, type WasteFinding } from "./waste/waste-finding.ts";
 import { partnerInWords, partnerText, shareInWords, whereOf } from "./waste/waste-words.ts";
 
-/** Stores that are overwritten before anything reads them. */
+/** Stores that are overwritten before their bytes are read. */
 export interface DeadFinding extends Found<"dead", "waste"> {
-  /** Part of all bytes that the place stores, 0…1. */
+  /** Dead part of all bytes that the code location stores, 0…1. */
   readonly share: number;
 }
 
-/** Zeros of calloc that are overwritten before anything reads them. */
+/** Zeros of calloc that are overwritten before they are read. */
 export interface ClearFinding extends Found<"clear", "waste"> {
-  /** Of all bytes that the place clears, 0…1. */
+  /** Overwritten part of all bytes that the code location clears, 0…1. */
   readonly share: number;
 }
 
@@ -62,7 +62,7 @@ export const clear: FindingKind<ClearFinding> = {
   waste: {
     part: (bytes, { moved }) => bytes / moved,
     facts: ({ share }) => ({ share }),
-    // A collector's objects are cleared whatever the program asks for.
+    // A collector's objects are cleared whatever the program requests.
     isReported: ({ heap }) => heap === undefined || !isCollected(heap),
     says: (found) =>
       `${formatBytes(found.bytes)} of zeros from ${whereOf(found)} are overwritten before anything reads them: ${shareInWords(found)} of what its ${plural(found.operations, "call")} clear${found.operations === 1 ? "s" : ""}.`,
@@ -84,7 +84,10 @@ export const clear: FindingKind<ClearFinding> = {
   treeWeights: ["dead"],
 };
 
-/** One search for both: a store is a clear of calloc or another one. Those that are harmless as a rule are summed up. */
+/**
+ * Searches both kinds: a store is either a clear by calloc or another store. Usually harmless stores are only
+ * summed up.
+ */
 function overwritten(
   store: WasteStore,
   index: number,
@@ -106,7 +109,9 @@ function overwritten(
   return [];
 }
 
-/** Calls of calloc are known by the calls that led to them, where a library or a layer on the allocator asked. */
+/**
+ * Attributes a calloc to the call path of its largest request, if a library or an allocator layer calls it.
+ */
 function atCaller(found: WasteFinding, blocks: readonly WasteBlocks[]): WasteFinding {
   if (found.ips.length !== 1) return found;
   const address = found.ips[0]!.address;
@@ -134,8 +139,8 @@ function deadAdvice(found: WasteFinding): string {
   const killed = (found.partner?.bytes ?? 0) / found.bytes;
   if (isClear && killer !== undefined && !found.isOwn && found.share * killed > 0.9) {
     const [ip] = found.ips;
-    const around = [ip, ...(ip?.inlined ?? [])].map((frame) => bareName(frame?.function ?? ""));
-    if (around.some((name) => /^std::vector::/.test(name)))
+    const functionNames = [ip, ...(ip?.inlined ?? [])].map((frame) => bareName(frame?.function ?? ""));
+    if (functionNames.some((name) => /^std::vector::/.test(name)))
       return `Use reserve and append instead of resize: ${killer} fills the memory anyway.`;
     return `Remove the ${isConstructor ? "initialization" : "zeroing"}: ${killer} fills the memory anyway.`;
   }

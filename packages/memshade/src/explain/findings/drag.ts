@@ -12,13 +12,13 @@ import { blocksBySite, blocksSentence, LEAST_BYTES, type SiteBlocks } from "./he
 /** Blocks that spend most of their lives after their last access. */
 export interface DragFinding extends Found<"drag", "heap"> {
   readonly blocks: number;
-  /** All blocks that the place allocated. */
+  /** All blocks that the site allocated. */
   readonly allocated: number;
-  /** Part of their lives, 0…1, at which they are accessed last. */
+  /** Time of the last access as a part of their lives, 0…1. */
   readonly lastUse: number;
-  /** Not all blocks were followed to their last access, so that blocks and bytes are about so many. */
+  /** True if not all blocks were followed to their last access, so that blocks and bytes are estimates. */
   readonly isEstimate: boolean;
-  /** The function of the phase in which that is; undefined where phases or their names are not known. */
+  /** Function of the phase with the last access; undefined if phases or their names are unknown. */
   readonly during: string | undefined;
 }
 
@@ -49,19 +49,19 @@ export const drag: FindingKind<DragFinding> = {
 };
 
 /**
- * Places most of whose bytes live for long after they were used last. Their part is that of all bytes × work of the program's blocks which
- * would go if these ended with their last access.
+ * Finds sites most of whose bytes live long after their last access. The finding's part is the share of the
+ * program's bytes × work that would be saved if these blocks ended with their last access.
  */
 function dragFindings(profile: HeapProfile): DragFinding[] {
   const dragged = draggedBlocks(profile);
-  const all = profile.description.totals?.keptAfterUse?.byteWork ?? 0;
-  if (dragged === undefined || all === 0) return [];
+  const totalByteWork = profile.description.totals?.keptAfterUse?.byteWork ?? 0;
+  if (dragged === undefined || totalByteWork === 0) return [];
   const found = isCollected(profile) ? withoutGarbage(profile, dragged) : dragged;
   const allocated = Array.from(profile.contexts.mibs.totalSize, Number);
   const sites = blocksBySite(profile, found).filter(
     (found) =>
       found.bytes >= LEAST_BYTES &&
-      // Some entries of a table that nobody asks for any more are how tables work.
+      // Tables normally have some entries that are no longer used.
       2 * found.bytes >= sumOf(allocated, found.contexts) &&
       (profile.description.knownHost === true ||
         found.place.path[0]!.address !== undefined ||
@@ -75,7 +75,7 @@ function dragFindings(profile: HeapProfile): DragFinding[] {
       place,
       amount: bytes,
       unit: "bytes",
-      part: (drag.lateByteWork - drag.lateUsedByteWork) / all,
+      part: (drag.lateByteWork - drag.lateUsedByteWork) / totalByteWork,
       blocks,
       allocated,
       lastUse: lastUse(drag),
@@ -85,7 +85,7 @@ function dragFindings(profile: HeapProfile): DragFinding[] {
   });
 }
 
-/** What a collector soon frees is garbage, which nobody keeps: it is idle until the collector comes. */
+/** Leaves out short-lived objects of a collector: they are idle because the collector has not run yet. */
 function withoutGarbage(profile: HeapProfile, { blocks, bytes }: BlockMeasure): BlockMeasure {
   const garbage = soonCollected(profile).blocks;
   const keep = (count: number, context: number): number => (garbage[context]! > 0 ? 0 : count);
@@ -93,8 +93,8 @@ function withoutGarbage(profile: HeapProfile, { blocks, bytes }: BlockMeasure): 
 }
 
 /**
- * Whether blocks that a host asks for, of which it is not known what it does with them, are for the module: it frees them in the end,
- * and reads what is in them itself.
+ * True if blocks requested by a host with unknown accesses are used by the module: most are freed in the end,
+ * and their content is read by the module itself.
  */
 function isForModule(profile: HeapProfile, found: SiteBlocks): boolean {
   const live = profile.contexts.site?.liveBlocks;
@@ -103,7 +103,10 @@ function isForModule(profile: HeapProfile, found: SiteBlocks): boolean {
   return 2 * sumOf(live, found.contexts) < found.blocks && 2 * sumOf(unread, found.contexts) < found.blocks;
 }
 
-/** The function of the phase in which a clock is; undefined where there is one phase only, or several instances. */
+/**
+ * Returns the function of the phase at a time of the clock; undefined if there is only one phase, or if there
+ * are several instances.
+ */
 function phaseAt(profile: HeapProfile, time: number): string | undefined {
   const instances = profile.overTime?.instances ?? [];
   if (instances.length !== 1 || profile.description.clock.unit !== "allocations") return undefined;

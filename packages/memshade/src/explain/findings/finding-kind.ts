@@ -8,71 +8,73 @@ import type {
 import type { RecordedTools } from "../analyses/recorded-tools.ts";
 import type { Partners, WasteFinding } from "./waste/waste-finding.ts";
 
-/** A frame of a place, as far as it is known. */
+/** A frame of a finding's location; unknown members are absent. */
 export interface PlaceFrame {
-  /** As demanglers write it, with whatever parameters. */
+  /** Demangled name, possibly with parameters. */
   readonly function?: string | undefined;
-  /** Where the function's name alone would not tell it from those of other modules. */
+  /** Module name, if the function's name alone is ambiguous. */
   readonly module?: string | undefined;
   readonly file?: string | undefined;
-  /** From 1. */
+  /** Counts from 1. */
   readonly line?: number | undefined;
-  /** The line is that of the nearest earlier place in the function: this one has none. */
+  /**
+   * True if the line is that of the nearest earlier instruction in the function, because this one has none.
+   */
   readonly approximate?: boolean | undefined;
   /** Module × 2^32 + offset in its code section. */
   readonly address?: number | undefined;
 }
 
-/** Where a finding is: the program's own frame, then its callers, outwards; at least one frame. */
+/** Location of a finding: the program's own frame, then its callers, outwards; at least one frame. */
 export interface FindingPlace {
   readonly path: readonly PlaceFrame[];
-  /** The function of a library that the own frame called there. */
+  /** Library function that the own frame called. */
   readonly via?: PlaceFrame | undefined;
-  /** Callers of the place were sampled, so that its figures are estimates. */
+  /** True if callers of the location were sampled, so that its figures are estimates. */
   readonly isSampled?: true | undefined;
-  /** By how much they may be off for that, 19 times of 20 by no more. */
+  /** Margins of error of sampled figures, at 95 % confidence. */
   readonly margins?: { readonly blocks: number; readonly bytes: number } | undefined;
 }
 
-/** The facts that findings of all kinds have. */
+/** Members of findings of all kinds. */
 export interface Found<
   Kind extends string = string,
   Tool extends "heap" | "waste" | "objects" = "heap" | "waste" | "objects",
 > {
-  /** A word of the glossary. */
+  /** Glossary word. */
   readonly kind: Kind;
   readonly tool: Tool;
   readonly place: FindingPlace;
-  /** What goes if the finding is mended. */
+  /** Amount that is saved if the finding is fixed. */
   readonly amount: number;
   readonly unit: "bytes" | "blocks" | "accesses" | "calls";
   /**
-   * The amount as a part, 0…1, of all that the program has or does of that sort: of the bytes of its peak, of the blocks that it
-   * allocates, of the bytes that it moves. Findings of all tools are ranked by it.
+   * The amount as a part, 0…1, of the program's total of that kind: bytes of the peak, allocated blocks,
+   * moved bytes. Findings of all tools are ranked by it.
    */
   readonly part: number;
-  /** Action for this very place; without it the advice of the kind holds. */
+  /** Action for this location; undefined for the advice of the kind. */
   readonly advice?: string;
 }
 
 /**
- * Words around a finding's place: `300 of 1,000 blocks of`, the place, `are never released`. With the amount in front they are a
- * sentence. With the short forms, all words but the place take about thirty columns.
+ * Words around a finding's location: `300 of 1,000 blocks of`, the location, `are never released`. With the
+ * amount in front they form a sentence. The short forms take about thirty columns without the location.
  */
 export interface FindingSentence {
   readonly before: string;
   readonly after: string;
-  /** Instead of `before` where the place needs the room. */
+  /** Replaces `before` if the location needs the space. */
   readonly short?: string | undefined;
-  /** Instead of `after` where the place needs the room. */
+  /** Replaces `after` if the location needs the space. */
   readonly shortAfter?: string | undefined;
 }
 
-/** Quantity that a finding's part is a part of. */
+/** Total that a finding's part refers to. */
 export interface Whole {
-  /** Beside a percentage: `of the peak`. */
+  /** Text after a percentage: `of the peak`. */
   readonly short: string;
-  /** What is compared with what. */
+  /** Full description of amount and total. */
   readonly long: string;
 }
 
@@ -92,22 +94,23 @@ export const OF_MOVED_OR_ALLOCATED: Whole = {
 export const OF_OBJECTS: Whole = { short: "of objects' bytes", long: "of the bytes of all objects" };
 
 /**
- * Least part of a finding that is reported. The planted problems of test/findings/planted.ts are to be among the first findings of
- * their programs, and the sound programs of test/findings/sound.long.test.ts are to have none: these two hold all thresholds.
+ * Least part of a reported finding. Two tests justify all thresholds: the planted problems of
+ * test/findings/planted.ts must be among the first findings, and the sound programs of
+ * test/findings/sound.long.test.ts must have none.
  */
 export const LEAST_PART = 0.01;
 
-/** Least part of what sound programs have or do a little of, their libraries and compiler not least: there it takes more. */
+/** Least part for waste that sound programs also have a little of, mostly from libraries and compilers. */
 export const LEAST_COMMON_PART = 0.05;
 
-/** Data that findings are made of. "use": accesses to blocks. */
+/** Data that findings are derived from. "use": accesses to blocks. */
 export type FindingSource = "heap" | "use" | "statics" | "waste" | "objects";
 
-/** A kind of finding, with everything that is particular to it. index.ts lists all kinds. */
+/** A kind of finding with all its rules. index.ts lists all kinds. */
 export interface FindingKind<F extends Found = Found> {
-  /** A word of the glossary. */
+  /** Glossary word. */
   readonly kind: F["kind"];
-  /** Other words for it. */
+  /** Synonyms. */
   readonly also?: readonly string[];
   /** One or two sentences: the glossary's text. */
   readonly meaning: string;
@@ -116,77 +119,80 @@ export interface FindingKind<F extends Found = Found> {
   /** Page below docs/ with more, and its heading. */
   readonly more?: string;
 
-  /** A run needs one of them. */
+  /** Sources of the kind; a run needs one of them. */
   readonly sources: readonly FindingSource[];
-  /** Searches what a run recorded, but for what the waste tool recorded. */
+  /** Searches the records of all tools except the waste tool. */
   find?(run: RecordedTools): F[];
-  /** Searches what the waste tool recorded. */
+  /** Searches the record of the waste tool. */
   readonly waste?: WasteKind<Omit<F, keyof Found>>;
 
-  /** A finding is reported from this part on. */
+  /** Least part of a reported finding. */
   readonly leastPart: number;
   /**
-   * Set where the kind judges blocks as such. Only one such kind is reported for the blocks of a place. `after`: a kind that is the
-   * reason why this one holds too. It is reported instead, and so is the kind that it comes after.
+   * Set for kinds that judge blocks as a whole. Only one such kind is reported for the blocks of a site.
+   * `after`: the kind that causes this one. It is reported instead, and likewise the kind that causes it.
    */
   readonly ofBlocks?: { readonly after?: string };
-  /** Places whose blocks no other kind may judge, whether or not there is a finding. */
+  /** Returns locations whose blocks no other kind may judge, whether a finding is reported or not. */
   claims?(run: RecordedTools): FindingPlace[];
-  /** Facts that add up where a line has several findings, beside the amount. Others are means, or shares of the place's own. */
+  /** Facts that add up if a line has several findings, beside the amount. Other facts are means or shares. */
   readonly sums?: readonly (keyof F & string)[];
-  /** A fact in which findings must agree to be added up. */
+  /** Fact that must be equal for findings to be added up. */
   readonly apart?: keyof F & string;
-  /** Two profiles are compared by it though they counted different things of blocks. */
+  /** True if two profiles can be compared by this kind although they recorded different data of blocks. */
   readonly isComparable?: true;
 
   sentence(finding: F): FindingSentence;
-  /** What the part is of. */
+  /** Total that the part refers to. */
   readonly whole: Whole;
-  /** The measure that shows how much a finding is about. */
+  /** Measure that shows the amount of a finding. */
   readonly weight: string;
-  /** Measures that weigh it in a call tree: the first that the run has. */
+  /** Measures that weigh the finding in a call tree; the first that the run has is used. */
   readonly treeWeights: readonly string[];
-  /** The place is a variable, which no call path leads to. */
+  /** True if the location is a variable, which has no call path. */
   readonly isOfVariable?: true;
 }
 
-/** What a search of the waste tool's record starts from. */
+/** Input of a search of the waste tool's record. */
 export interface WasteSearch {
   readonly file: WasteFile;
   readonly partners: Partners;
-  /** Sums up what is harmless as a rule. */
+  /** Sums up usually harmless waste. */
   readonly fold: (what: string, bytes: number) => void;
 }
 
-/** Bytes that a program moves, and those that it allocates. */
+/** Bytes that a program moves, and bytes that it allocates. */
 export interface WasteWholes {
   readonly moved: number;
   readonly allocated: number;
 }
 
-/** What a kind has more if the waste tool finds it. `Facts`: what its findings have beside those of all kinds. */
+/** Rules of a kind that the waste tool finds. `Facts`: members of its findings beside those of all kinds. */
 export interface WasteKind<Facts = object> {
-  /** Searches one store, load, place that reallocates or place that allocates. */
+  /** Each function searches one store, load, reallocating or allocating location. */
   ofStore?(store: WasteStore, index: number, search: WasteSearch): WasteFinding[];
   ofLoad?(load: WasteLoad, index: number, search: WasteSearch): WasteFinding[];
   ofReallocations?(site: WasteReallocations): WasteFinding[];
   ofBlocks?(site: WasteBlocks, search: WasteSearch): WasteFinding[];
-  /** A finding is of the code that it is in, and only where most of what that does is in vain. Others are of the code that asks for blocks. */
+  /**
+   * True for findings about the code itself, reported only if most of its work is wasted. Other findings
+   * belong to the code that allocates the blocks.
+   */
   readonly isOfCode?: true;
-  /** The wasted bytes as a part of the whole that they are compared with. */
+  /** Wasted bytes as a part of the total that they are compared with. */
   part(bytes: number, wholes: WasteWholes): number;
   facts(found: WasteFinding): Facts;
-  /** False where other tools of the run know it better. */
+  /** False if another tool of the run has better data. */
   isReported?(run: RecordedTools): boolean;
-  /** Says at length what is wasted. */
+  /** Describes the waste in full. */
   says(found: WasteFinding): string;
-  /** Says what to try in this very place. */
+  /** Suggests an action for this location. */
   advice(found: WasteFinding): string;
-  /** Rows of the tool's record that the page selects. */
+  /** Parts of the tool's record that the page selects. */
   readonly rows: readonly ("stores" | "loads" | "blocks" | "reallocations")[];
-  /** Class of the stores that allocate the selected blocks, which belong to the finding too. */
+  /** Class of the stores that allocate the selected blocks; these stores belong to the finding too. */
   readonly storesOfBlocks?: string;
-  /** Instead of those of the kind, where another tool finds it too. */
+  /** Replaces the kind's `whole`, if another tool finds the kind too. */
   readonly whole?: Whole;
   readonly weight?: string;
 }

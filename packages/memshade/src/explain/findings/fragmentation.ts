@@ -5,21 +5,24 @@ import { type FindingKind, type FindingPlace, type Found, LEAST_PART } from "./f
 import { inModule } from "./heap-blocks.ts";
 import { heapPlace } from "./places.ts";
 
-/** Memory of a native program that its allocator keeps between blocks which stay. The place has most of these; the amount is what is kept. */
+/**
+ * Memory of a native program that its allocator cannot return because of live blocks between. The location
+ * has most of these blocks; the amount is the retained memory.
+ */
 export interface FragmentationFinding extends Found<"fragmentation", "heap"> {
-  /** Live blocks of the place. */
+  /** Live blocks of the site. */
   readonly blocks: number;
-  /** What the process has resident. */
+  /** Resident bytes of the process. */
   readonly resident: number;
 }
 
-/** A process has some MiB resident of its libraries alone: less than that is nothing that anybody sees of it from outside. */
+/** A process has some MiB resident for its libraries alone: smaller amounts are not noticeable. */
 const LEAST_BYTES = 4 * 2 ** 20;
-/** Of what is resident: with more, the process is large for this and not for what it does. */
+/** Least part of the resident memory: above it, fragmentation dominates the size of the process. */
 const MOST = 1 / 2;
 /**
- * A buffer of stdout and the like stays in every program, and one that frees all before it ends looks as if that kept it: a few blocks hold
- * the end of the heap and divide nothing.
+ * Every program keeps a few blocks, such as the buffer of stdout. A program that frees everything else must
+ * not be reported for them: so few blocks hold the end of the heap but fragment nothing.
  */
 const LEAST_BLOCKS = 16;
 
@@ -50,7 +53,7 @@ function fragmentationOf(profile: HeapProfile): FragmentationFinding[] {
   const { site } = profile.contexts;
   const { residentBytes: resident = 0, allocator } = presence?.memory ?? {};
   if (allocator === undefined || site === undefined || totals?.liveBytes === undefined) return [];
-  // The end of the heap goes back by itself, and what is not resident has gone.
+  // The allocator returns the end of the heap by itself, and memory that is not resident has been returned.
   const amount = Math.min(allocator.freeBytes - allocator.topBytes, resident - totals.liveBytes);
   const most = placeWithMost(profile, site.liveBlocks);
   if (most === undefined || most.blocks < LEAST_BLOCKS) return [];

@@ -7,26 +7,29 @@ import { type FindingKind, type Found, LEAST_PART, OF_WORK } from "./finding-kin
 import { accessesOf, inModule, sitesWith } from "./heap-blocks.ts";
 
 /**
- * Blocks that grow step by step. The amount is the bytes that are copied again and again; or the calls of realloc, where these find room
- * behind the block as a rule, far more often than a block that doubles needs them.
+ * Blocks that grow step by step. The amount is the bytes copied again and again. If realloc mostly extends
+ * blocks in place, but far more often than doubling would need, the amount is the number of calls.
  */
 export interface GrowthFinding extends Found<"growth", "heap"> {
-  /** Blocks at the ends of chains, and how often contents were copied until they were there. */
+  /** Blocks at the ends of chains, and the number of copies made until then. */
   readonly chains: number;
   readonly copies: number;
-  /** Bytes that would have been enough from the start, on average. */
+  /** Mean size in bytes that would have sufficed from the start. */
   readonly reserve: number;
-  /** Size of the largest block at an end. */
+  /** Size of the largest final block. */
   readonly largestFinal: number;
-  /** Where the amount is calls: how often these made a block larger where it was. */
+  /** Number of extensions in place, if the amount is calls. */
   readonly steps?: number | undefined;
 }
 
 /** Copying 8 bytes takes a load and a store. */
 const ACCESSES_PER_COPIED_BYTE = 2 / 8;
-/** A chain shorter than this is a block that was made larger once, as its size was known. */
+/** A shorter chain is a block that was enlarged once, when its size was known. */
 const LEAST_COPIES_PER_CHAIN = 2;
-/** So many times the steps that a block takes which doubles are small ones: one that grows by an eighth takes six times as many. */
+/**
+ * Least factor between the steps and those of a doubling block. Growth by an eighth takes six times as many
+ * steps.
+ */
 const TIMES_DOUBLING = 8;
 
 export const growth: FindingKind<GrowthFinding> = {
@@ -55,8 +58,8 @@ export const growth: FindingKind<GrowthFinding> = {
 };
 
 /**
- * Places whose blocks grow step by step. Their part is that of the program's memory accesses which copying takes: one that
- * has room from the start copies nothing.
+ * Finds sites whose blocks grow step by step. The finding's part is the share of copying in the program's
+ * memory accesses: a block with enough space from the start is not copied.
  */
 function growthFindings(profile: HeapProfile): GrowthFinding[] {
   const column = copiedBytes(profile);
@@ -85,8 +88,9 @@ function growthFindings(profile: HeapProfile): GrowthFinding[] {
 }
 
 /**
- * Places whose blocks realloc makes larger in many small steps, where they are: another allocator, or one block behind them, and each step
- * is a copy. Their part is that of the program's memory accesses which the allocator makes for them.
+ * Finds sites whose blocks realloc extends in place in many small steps. With another allocator, or a block
+ * behind them, each step would copy. The finding's part is the allocator's share of the program's memory
+ * accesses for these calls.
  */
 function stepFindings(profile: HeapProfile): GrowthFinding[] {
   const column = stepsInPlace(profile);
@@ -103,7 +107,12 @@ function stepFindings(profile: HeapProfile): GrowthFinding[] {
     const part = Math.min(1, (amount * ACCESSES_PER_BLOCK) / work);
     return [
       {
-        ...({ kind: "growth", tool: "heap", place, amount, unit: "calls", part } as const),
+        kind: "growth",
+        tool: "heap",
+        place,
+        amount,
+        unit: "calls",
+        part,
         chains,
         copies,
         reserve,

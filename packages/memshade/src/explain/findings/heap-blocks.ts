@@ -14,12 +14,12 @@ import { callerPlace, heapPlace } from "./places.ts";
 import { MOST_SHARE } from "./waste/waste-finding.ts";
 
 /**
- * What is won where fewer bytes go is of no use to anybody, however small the program. Lost blocks are told of all the same: these are a
- * mistake, and there will be more of them.
+ * Smaller savings are not worth reporting in any program. Lost blocks are reported regardless: they are an
+ * error, and their number will grow.
  */
 export const LEAST_BYTES = 1024;
 
-/** Blocks of one site that an analysis picked out. */
+/** Blocks of one site, selected by an analysis. */
 export interface SiteBlocks {
   readonly contexts: readonly IndexIntoContextTable[];
   readonly place: FindingPlace;
@@ -30,8 +30,8 @@ export interface SiteBlocks {
 }
 
 /**
- * What an analysis picked out, by who owns it. Where a function makes blocks for several callers, and the analysis picked out nearly
- * all that some of them have and none of the others', it is these callers, each for itself. Else it is the site.
+ * Returns selected blocks by owner. A function may make blocks for several callers. If nearly all blocks of
+ * some callers are selected and none of the others, each of these callers is an owner; otherwise the site is.
  */
 export function blocksByOwner(profile: HeapProfile, measure: BlockMeasure): SiteBlocks[] {
   return blocksBySite(profile, measure).flatMap((site) => ofCallers(profile, site, measure) ?? [site]);
@@ -49,7 +49,7 @@ function ofCallers(profile: HeapProfile, site: SiteBlocks, measure: BlockMeasure
     return [{ contexts, place: withMargins(profile, place, contexts, measure), blocks, bytes, allocated }];
   });
   if (found.length === callers.length) return undefined;
-  const blocks = found.reduce((sum, one) => sum + one.blocks, 0);
+  const blocks = found.reduce((sum, owner) => sum + owner.blocks, 0);
   return blocks === site.blocks ? found : undefined;
 }
 
@@ -62,7 +62,10 @@ function sumsOf(
   return { blocks, bytes, allocated: sumOf(profile.contexts.mibs.allocCount, contexts) };
 }
 
-/** What an analysis picked out, by sites of the program's own code. The path of a site is the one with most of it. */
+/**
+ * Returns selected blocks by site of the program's own code. The path of a site is that of its heaviest
+ * context.
+ */
 export function blocksBySite(profile: HeapProfile, measure: BlockMeasure): SiteBlocks[] {
   const groups = groupContexts(profile, "site");
   return groups.contexts.flatMap((contexts) => {
@@ -73,7 +76,7 @@ export function blocksBySite(profile: HeapProfile, measure: BlockMeasure): SiteB
   });
 }
 
-/** The place of what an analysis picked out, with how far that may be off where a sample of the callers was asked. */
+/** Adds margins of error to a location, if callers were sampled. */
 function withMargins(
   profile: HeapProfile,
   place: FindingPlace,
@@ -89,7 +92,7 @@ function withMargins(
   return { ...place, isSampled, ...(margins.blocks + margins.bytes === 0 ? {} : { margins }) };
 }
 
-/** The sites that have some of a column, with the path of the context that has most. */
+/** Returns the sites with amounts in a column, with the path of the heaviest context. */
 export function sitesWith(
   profile: HeapProfile,
   column: Float64Array,
@@ -110,7 +113,7 @@ function heaviest(
   );
 }
 
-/** The memory accesses that a program makes, those of its allocator among them; undefined where none were counted. */
+/** Returns the memory accesses of a program, its allocator included; undefined if they were not counted. */
 export function accessesOf(profile: HeapProfile): number | undefined {
   const { totals, counters } = profile.description;
   if (totals?.otherAccesses === undefined || counters === "none") return undefined;
@@ -119,15 +122,16 @@ export function accessesOf(profile: HeapProfile): number | undefined {
 }
 
 /**
- * Searches a heap for findings at places in modules. When blocks of a module begin and end is up to the script that calls it; how the
- * module makes and uses them is not, and a frame of a script is the place only where nothing of the module is the program's own.
+ * Restricts a search to locations in modules. The calling script decides when blocks of a module begin and
+ * end, but the module decides how it makes and uses them. A script's frame is the location only if the module
+ * has no code of the program's own.
  */
 export function inModule<F extends Found>(search: (heap: HeapProfile) => F[]): (run: RecordedTools) => F[] {
   return ({ heap }) =>
     heap === undefined ? [] : search(heap).filter(({ place }) => place.path[0]!.address !== undefined);
 }
 
-/** Places of which nearly all blocks are in vain: some entries of a table that nobody asks for are how tables work. */
+/** Finds sites nearly all of whose blocks are selected: a few unused entries of a table are normal. */
 export function mostlyInVain<Kind extends string>(
   profile: HeapProfile,
   kind: Kind,
@@ -149,14 +153,14 @@ export function mostlyInVain<Kind extends string>(
     }));
 }
 
-/** `300 of 1,000 blocks of … are never released`, `1 block of … is never released` */
+/** Forms `300 of 1,000 blocks of … are never released`, `1 block of … is never released`. */
 export function blocksSentence(
   { blocks, allocated }: { readonly blocks: number; readonly allocated: number },
-  what: string,
-  shortWhat = what,
+  predicate: string,
+  shortWhat = predicate,
 ): FindingSentence {
   const verb = agreeing(blocks, "is", "are");
-  const [after, shortAfter] = [`${verb} ${what}`, `${verb} ${shortWhat}`];
+  const [after, shortAfter] = [`${verb} ${predicate}`, `${verb} ${shortWhat}`];
   const short = `${formatBlocks(blocks)} of`;
   if (blocks === allocated) return { before: short, after, shortAfter };
   return { before: `${formatCount(blocks)} of ${formatBlocks(allocated)} of`, after, short, shortAfter };

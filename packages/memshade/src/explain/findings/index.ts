@@ -13,6 +13,7 @@ import { overCapacity } from "./over-capacity.ts";
 import { peak } from "./peak.ts";
 import { redundant } from "./redundant.ts";
 import { silent } from "./silent.ts";
+import { stackLeak } from "./stack-leak.ts";
 import { unreadData } from "./unread-data.ts";
 import { unreadField } from "./unread-field.ts";
 import { unreadObjects } from "./unread-objects.ts";
@@ -25,6 +26,7 @@ const ALL = [
   leak,
   waiting,
   instances,
+  stackLeak,
   unused,
   neverRead,
   unreadData,
@@ -47,17 +49,17 @@ const ALL = [
 
 type FoundBy<Kind> = Kind extends FindingKind<infer F> ? F : never;
 
-/** Something that a person can act on. */
+/** A problem of the program that the user can fix. */
 export type Finding = FoundBy<(typeof ALL)[number]>;
 
 export type WasteToolFinding = Finding & { readonly tool: "waste" };
 
-/** All kinds of findings. Each is given findings of its own kind alone. */
+/** All kinds of findings. Each receives only findings of its own kind. */
 export const KINDS = ALL as readonly unknown[] as readonly (FindingKind<Finding> & {
   readonly kind: Finding["kind"];
 })[];
 
-/** Whether anything is looked for in what a tool recorded. */
+/** True if some kind searches the record of a tool. */
 export function findsFrom(tool: string): boolean {
   return KINDS.some(({ sources }) => sources.some((source) => source === tool));
 }
@@ -72,22 +74,20 @@ export function sentenceOf(finding: Finding): FindingSentence {
   return kindOf(finding).sentence(finding);
 }
 
-/** Returns the action to take: the finding's own, else that of its kind. */
 export function adviceOf(finding: Finding): string {
   return finding.advice ?? kindOf(finding).advice;
 }
 
-/** Returns the quantity that a finding's part is a part of. */
 export function wholeOfPart(finding: Pick<Finding, "kind" | "tool">): Whole {
   return ofTool(finding)?.whole ?? kindOf(finding).whole;
 }
 
-/** The measure that shows how much a finding is about. */
+/** Returns the measure that shows the amount of a finding. */
 export function weightOf(finding: Pick<Finding, "kind" | "tool">): string {
   return ofTool(finding)?.weight ?? kindOf(finding).weight;
 }
 
-/** What a kind says otherwise where the waste tool found it. */
+/** Returns the waste tool's rules of a kind, for findings of that tool. */
 function ofTool({ kind, tool }: Pick<Finding, "kind" | "tool">): FindingKind<Finding>["waste"] {
   return tool === "waste" ? kindOf({ kind }).waste : undefined;
 }

@@ -1,18 +1,10 @@
 import { formatCount } from "../../profile/model/format.ts";
 import type { HeapProfile } from "../../profile/model/heap-profile.ts";
-import type { RunHostFrame, RunInstances } from "../../profile/model/run.ts";
-import { libraryOf } from "../analyses/frames/libraries.ts";
-import { fromOwn } from "../analyses/frames/own-place.ts";
-import {
-  type FindingKind,
-  type FindingPlace,
-  type Found,
-  LEAST_PART,
-  type PlaceFrame,
-} from "./finding-kind.ts";
-import { placeKey } from "./places.ts";
+import type { RunInstances } from "../../profile/model/run.ts";
+import { type FindingKind, type FindingPlace, type Found, LEAST_PART } from "./finding-kind.ts";
+import { hostPlace, placeKey } from "./places.ts";
 
-/** Many instances of one module that one line has made and that are all there. The amount is the memory of all but one of them. */
+/** Many instances of one module, made by one line and all kept. The amount is the memory of all but one. */
 export interface InstancesFinding extends Found<"instances", "heap"> {
   /** Name of the module. */
   readonly module: string;
@@ -21,11 +13,13 @@ export interface InstancesFinding extends Found<"instances", "heap"> {
 }
 
 /**
- * Instances of one line in one thread. A pool has one for each processor, or for each call that waits: some of either. What is made for each
- * file, user or request is more.
+ * Least number of kept instances per line and thread. A pool has one per processor or waiting call. Instances
+ * per file, user or request are more.
  */
 const LEAST_KEPT = 32;
-/** Of those that the line makes. Who drops them one after the other keeps the last few. */
+/**
+ * Least part of the instances that are kept: a program that drops them one by one keeps only the last few.
+ */
 const LEAST_SHARE = 9 / 10;
 
 export const instances: FindingKind<InstancesFinding> = {
@@ -49,14 +43,14 @@ export const instances: FindingKind<InstancesFinding> = {
   treeWeights: ["peak", "bytes"],
 };
 
-/** What stacks of one thread have made at one line. */
+/** Instances that one line made in one thread. */
 type OfLine = Omit<RunInstances, "frames" | "thread"> & {
   readonly module: string;
   readonly place: FindingPlace;
 };
 
 function instancesFindings({ modules }: HeapProfile): InstancesFinding[] {
-  const all = modules.reduce(
+  const totalBytes = modules.reduce(
     (sum, { instancesBy = [] }) => instancesBy.reduce((total, { keptBytes }) => total + keptBytes, sum),
     0,
   );
@@ -71,7 +65,7 @@ function instancesFindings({ modules }: HeapProfile): InstancesFinding[] {
         place,
         amount,
         unit: "bytes",
-        part: amount / all,
+        part: amount / totalBytes,
         module,
         kept,
         made,
@@ -82,38 +76,16 @@ function instancesFindings({ modules }: HeapProfile): InstancesFinding[] {
 function byLine(module: string, groups: readonly RunInstances[]): OfLine[] {
   const found = new Map<string, OfLine>();
   for (const { frames, thread, made, kept, keptBytes } of groups) {
-    const place = placeOf(frames);
+    const place = hostPlace(frames);
     if (place === undefined) continue;
     const key = `${thread} ${placeKey(place)}`;
-    const known = found.get(key) ?? { module, place, made: 0, kept: 0, keptBytes: 0 };
+    const ofLine = found.get(key) ?? { module, place, made: 0, kept: 0, keptBytes: 0 };
     found.set(key, {
-      ...known,
-      made: known.made + made,
-      kept: known.kept + kept,
-      keptBytes: known.keptBytes + keptBytes,
+      ...ofLine,
+      made: ofLine.made + made,
+      kept: ofLine.kept + kept,
+      keptBytes: ofLine.keptBytes + keptBytes,
     });
   }
   return [...found.values()];
-}
-
-/**
- * The program's own frame and its callers. Where a package waits in ways that the engine's stacks do not tell, none of the program is
- * on them, and it is the package's.
- */
-function placeOf(frames: readonly RunHostFrame[]): FindingPlace | undefined {
-  const { stack, via } = fromOwn(
-    frames.map((frame) => {
-      const shown = shownFrame(frame);
-      const host = frame.is ?? (frame.glue === undefined ? "script" : (`glue: ${frame.glue}` as const));
-      return { shown, library: libraryOf({ function: shown.function, file: shown.file, host }) };
-    }),
-  );
-  const [own] = stack;
-  if (own?.shown.file === undefined) return undefined;
-  return { path: stack.map(({ shown }) => shown), ...(via === undefined ? {} : { via: via.shown }) };
-}
-
-/** A frame as its author wrote it. */
-function shownFrame({ name, file, line, source }: RunHostFrame): PlaceFrame {
-  return { function: source?.name ?? name, file: source?.file ?? file, line: source?.line ?? line };
 }

@@ -27,39 +27,45 @@ import {
 } from "./heap-blocks.ts";
 import { placeKey } from "./places.ts";
 
-/** Blocks that were never released. The amount is all that goes with them. */
+/** Blocks that were never released. The amount includes everything that only they hold. */
 export interface LeakFinding extends Found<"leak", "heap"> {
-  /** Of the place. */
+  /** Leaked blocks of the site. */
   readonly blocks: number;
   /**
-   * "lost": no pointer to them is left; "host": none is left in the module's memory, and only the host may hold one;
-   * "growing": they can still be reached, but hardly any was released, most are idle, and there are ever more of them; "live": they were
-   * live at the end, and it is not known whether they are lost.
+   * "lost": no pointer to them is left. "host": no pointer is left in the module's memory; only the host may
+   * hold one. "growing": still reachable, but hardly any was released, most are idle, and their number grows.
+   * "live": live at the end; whether they are lost is unknown.
    */
   readonly state: "lost" | "host" | "growing" | "live";
-  /** Blocks of other places that only they point to. */
+  /** Blocks of other sites that only they point to. */
   readonly behind: number;
-  /** All blocks that the place allocated. */
+  /** All blocks that the site allocated. */
   readonly allocated: number;
 }
 
 /**
- * A host keeps some addresses for good: of the tables that it makes at the start, of an object that it goes on using. A program keeps
- * tables and caches. So many blocks of one place, allocated all through the run, they do not.
+ * Least number of leaked blocks of a site, if allocated all through the run. A host keeps single addresses
+ * for good (tables, objects in use) and a program keeps tables and caches, but not so many.
  */
 const MANY_BLOCKS = 10;
-/** Blocks that are allocated all through a run are allocated in its second half as often as in its first; some less will do. */
+/**
+ * Least part of the blocks allocated in the second half of the run. Blocks allocated all through a run have
+ * about half there.
+ */
 const LEAST_LATE = 1 / 4;
 /**
- * What an object of the host's has inside, and had for most of the run's work, it needs. By work fewer will do: what an object does often
- * takes the longer the more it has.
+ * The same part, measured by work. Blocks inside a host's object for most of the run's work are needed by it.
+ * The limit is lower because operations of a growing object take longer.
  */
 const LEAST_LATE_BY_WORK = LEAST_LATE / 2;
-/** Of a collection that only grows, so much is never released. */
+/** Least part of a growing collection's blocks that are never released. */
 const MOST = 9 / 10;
-/** And so much is not used when the program ends. */
+/** Least part of a growing collection's blocks that are idle when the program ends. */
 const LEAST_IDLE = 1 / 2;
-/** A program that has gone on for long after its last allocation has what it needs. */
+/**
+ * Largest part of the work after the last allocation: a program that runs on for longer has all the data it
+ * needs.
+ */
 const MOST_AFTER = 1 / 4;
 
 export const leak: FindingKind<LeakFinding> = {
@@ -73,7 +79,7 @@ export const leak: FindingKind<LeakFinding> = {
   find: ({ heap }) => (heap === undefined ? [] : leakFindings(heap)),
   leastPart: LEAST_PART,
   ofBlocks: {},
-  // What is lost, and what hangs on it, is in the way because it is lost: nothing else is to be said of these blocks.
+  // Lost blocks, and the blocks that they hold, are not reported for other reasons.
   claims: ({ heap }) => (heap === undefined ? [] : lostPlaces(heap)),
   sums: ["blocks", "allocated", "behind"],
   apart: "state",
@@ -84,7 +90,7 @@ export const leak: FindingKind<LeakFinding> = {
   treeWeights: ["left", "lost", "bytes"],
 };
 
-/** What is said of blocks in each state. */
+/** Words for each state. */
 const LEAK_STATES: { readonly [State in LeakFinding["state"]]: string } = {
   lost: "lost",
   host: "never released by the host",
@@ -92,7 +98,10 @@ const LEAK_STATES: { readonly [State in LeakFinding["state"]]: string } = {
   live: "never released",
 };
 
-/** As of any blocks; `1 block of … and 386 inside are left to the host` of what the host has not given back. */
+/**
+ * Forms the sentence of `blocksSentence`. For blocks that the host has not released: `1 block of … and 386
+ * inside are never released by the host`.
+ */
 function leakSentence(finding: LeakFinding): FindingSentence {
   const state = LEAK_STATES[finding.state];
   const sentence = blocksSentence(finding, state);
@@ -101,7 +110,9 @@ function leakSentence(finding: LeakFinding): FindingSentence {
   return { before: `${formatBlocks(finding.blocks)} of`, after: inside, shortAfter: sentence.after };
 }
 
-/** Places of which blocks are lost; where that is not known, places of which several were live at the end. */
+/**
+ * Finds sites with lost blocks. If reachability is unknown, finds sites with several live blocks at the end.
+ */
 function leakFindings(profile: HeapProfile): LeakFinding[] {
   const { site } = profile.contexts;
   const { peakBytes = 0, peakBlocks = 0 } = profile.description.totals ?? {};
@@ -112,7 +123,7 @@ function leakFindings(profile: HeapProfile): LeakFinding[] {
     kind: "leak",
     tool: "heap",
     unit: "bytes",
-    // What is leaked in small blocks is in the way as so many blocks.
+    // Leaks of small blocks are weighed by the number of blocks.
     part: Math.max(finding.amount / peakBytes, finding.blocks / peakBlocks),
     ...finding,
   }));
@@ -120,20 +131,25 @@ function leakFindings(profile: HeapProfile): LeakFinding[] {
 
 type LeakFacts = Omit<LeakFinding, "kind" | "tool" | "unit" | "part">;
 
-/** What a program has one of may live as long as the program; and one that was stopped might have released all. */
+/**
+ * Finds live blocks of a program that ended normally. Single small blocks may live as long as the program,
+ * and a stopped program might have released everything.
+ */
 function liveFindings(profile: HeapProfile, { suppressedBlocks }: SiteColumns): LeakFacts[] {
   const { end, importedFrom } = profile.description;
-  // Other tools do not say how a program ended, but they write when it has.
+  // Other tools do not record how a program ended, but write their file only when it has.
   const hasEnded =
     importedFrom === undefined ? end?.kind === "exit" && end.isLater !== true : end === undefined;
   const live = leaks(profile);
   if (!hasEnded || live === undefined) return [];
-  const isTold = (_: number, context: number) => (suppressedBlocks?.[context] ?? 0) === 0;
-  const keep = (values: Float64Array) => values.map((value, context) => (isTold(value, context) ? value : 0));
+  const isReported = (_: number, context: number) => (suppressedBlocks?.[context] ?? 0) === 0;
+  const keep = (values: Float64Array) =>
+    values.map((value, context) => (isReported(value, context) ? value : 0));
   const collected = isCollected(profile);
   return blocksBySite(profile, blockMeasure(keep(live.blocks), keep(live.bytes)))
     .filter((found) =>
-      // What a collector has not come to yet is no leak; what lives after it came by for most is.
+      // Objects that a collector has not freed yet are no leak. A site is reported only if nearly all of its
+      // objects are live and it allocates until the end.
       collected
         ? found.blocks >= MANY_BLOCKS && found.blocks >= found.allocated * MOST && isGoingOn(profile, found)
         : found.blocks >= MANY_BLOCKS || (found.blocks > 1 && found.bytes >= LEAST_BYTES),
@@ -149,9 +165,9 @@ function liveFindings(profile: HeapProfile, { suppressedBlocks }: SiteColumns): 
 }
 
 /**
- * Whether a place may be one that goes on allocating to the end, without a use for most of what it has. If a part of its blocks is
- * allocated in the second half of a run, they live for half of it at most and the others for all of it. A run is as long as its work: the
- * clock of allocations stands still while a program computes.
+ * True if a site may allocate until the end while most of its blocks are unused. If a part of its blocks is
+ * allocated in the second half of a run, these live for at most half of it, the others for all of it. The
+ * length of a run is its work, because the clock of allocations stands still while a program computes.
  */
 function isGoingOn(profile: HeapProfile, { contexts, allocated }: SiteBlocks): boolean {
   if (profile.description.clock.kind !== "virtual") return true;
@@ -174,16 +190,16 @@ function lostFindings(
   return hostMayHold ? hostFindings(profile, site, places) : moduleFindings(profile, places);
 }
 
-/** A place, with sums over its contexts. */
+/** A site with sums over its contexts. */
 interface Place {
   readonly found: SiteBlocks;
   readonly sum: (field: SiteField) => number;
-  /** Lost blocks, and those of the place that hang on lost ones. */
+  /** Lost blocks, and indirectly lost ones of the same site. */
   readonly blocks: number;
   readonly bytes: number;
-  /** Lost blocks with all that hangs on them. */
+  /** Bytes of lost blocks and of all blocks that only they hold. */
   readonly heldBytes: number;
-  /** How many of these are of other places. */
+  /** Number of held blocks of other sites. */
   readonly behind: number;
 }
 
@@ -207,7 +223,7 @@ function factsOf({ found: { place, allocated } }: Place): Pick<LeakFacts, "place
   return { place, allocated };
 }
 
-/** What hangs on blocks of sampled callers may be off as well. */
+/** Bytes held by blocks of sampled callers have margins of error too. */
 function heldFacts(profile: HeapProfile, place: Place): ReturnType<typeof factsOf> {
   const facts = factsOf(place);
   const { margins } = facts.place;
@@ -229,23 +245,26 @@ function moduleFindings(profile: HeapProfile, places: readonly Place[]): LeakFac
 }
 
 /**
- * What a host has not given back: objects that a place makes again and again, and single ones that are filled to the end, as is a database
- * that nobody closes. Either is told with all that only it leads to. What hangs on them is not told again, but for a place that makes
- * most of what is in single ones: the program may need these for as long as it runs, and fill them there in vain.
+ * Finds blocks that a host has not released: objects that a site makes again and again, and single objects
+ * that are filled to the end, such as a database that is never closed. Each is reported with everything that
+ * only it holds. Held blocks are not reported again. The exception is a site that makes most of the blocks in
+ * single objects: the program may need these objects for the whole run, so that filling them is the problem.
  */
 function hostFindings(profile: HeapProfile, site: SiteColumns, places: readonly Place[]): LeakFacts[] {
   const made = places.flatMap((place) => madeForHost(profile, place) ?? []);
   const isMade = new Set(made.map(({ place }) => place));
   const growing = places.flatMap((place) => (isMade.has(place) ? [] : growingFindings(profile, place)));
-  const known = new Set([...made.map(({ facts }) => facts), ...growing].map(({ place }) => placeKey(place)));
-  const filled = filledForHost(profile, site).filter(({ facts }) => !known.has(placeKey(facts.place)));
+  const reportedKeys = new Set(
+    [...made.map(({ facts }) => facts), ...growing].map(({ place }) => placeKey(place)),
+  );
+  const filled = filledForHost(profile, site).filter(({ facts }) => !reportedKeys.has(placeKey(facts.place)));
   const hanging = places.reduce((total, { sum }) => total + sum("indirectlyLostBytes"), 0);
   const inMade = heldBy(made);
   const inFilled = heldBy(filled);
   const isOwn = ({ place: { sum, heldBytes } }: HostFinding): boolean => {
     const inOthers = inMade + inFilled - sum("behindLostBytes");
     const parts = sum("indirectlyLostBytes");
-    // No more than half of the parts can hang on objects of other places that are told.
+    // At most half of the parts may belong to reported objects of other sites.
     if (parts <= heldBytes || parts <= 2 * (hanging - inOthers)) return true;
     return 2 * parts > inFilled && parts <= inFilled;
   };
@@ -261,11 +280,12 @@ function heldBy(findings: readonly HostFinding[]): number {
   return findings.reduce((total, { place }) => total + place.sum("behindLostBytes"), 0);
 }
 
-/** Of a place that goes on making them, to the end. */
+/** Returns the leak of a site that makes such objects until the end. */
 function madeForHost(profile: HeapProfile, place: Place): HostFinding | undefined {
   const { sum, heldBytes, behind } = place;
-  // Whatever only the host has the address of, there may be others that lead inside it. A module that has most blocks of a place
-  // has the rest, too: by addresses inside of them, or with a mark in their lowest bits, as interpreters have them.
+  // Addresses inside a block may exist elsewhere, even if only the host has its start. If the module reaches
+  // most blocks of a site, it reaches the others too: by inner addresses, or by tagged pointers as
+  // interpreters use them.
   const possible = sum("possiblyLostBlocks");
   const isOwn = possible <= sum("stillReachableBlocks");
   const blocks = place.blocks + (isOwn ? 0 : possible);
@@ -286,8 +306,8 @@ function madeForHost(profile: HeapProfile, place: Place): HostFinding | undefine
 }
 
 /**
- * One that stays as it is may be one that the program needs for as long as it runs. What is in it from the place where it is made, it
- * is made of.
+ * Finds single objects that are filled until the end; objects that stay as they are may be needed for the
+ * whole run. Blocks inside that come from the same site as the object are part of it.
  */
 function filledForHost(profile: HeapProfile, site: SiteColumns): HostFinding[] {
   if (profile.description.end?.kind !== "exit") return [];
@@ -309,8 +329,9 @@ function growingFindings(profile: HeapProfile, place: Place): LeakFacts[] {
 }
 
 /**
- * What can be reached of a place that only allocates, to the end of the program's work, and of which most is not used then. What was
- * built before and asked a few times is none, whatever of it was not asked for.
+ * Returns the reachable blocks of a site that only allocates, until the end of the program's work, and whose
+ * blocks are mostly idle then. Data that was built early and queried a few times does not count, even if much
+ * of it was never queried.
  */
 function growthOf(
   profile: HeapProfile,
@@ -321,8 +342,8 @@ function growthOf(
   if (blocks < allocated * MOST || !isRepeated(blocks, sum("lateReachableBlocks"))) return undefined;
   const { heapAccesses } = heapTotals(profile);
   const after = reachOf(profile)?.accessesAfter;
-  const all = heapAccesses + (profile.description.totals?.otherAccesses ?? 0);
-  if (after === undefined || after > all * MOST_AFTER) return undefined;
+  const totalAccesses = heapAccesses + (profile.description.totals?.otherAccesses ?? 0);
+  if (after === undefined || after > totalAccesses * MOST_AFTER) return undefined;
   if (sum("idleReachableBlocks") < blocks * LEAST_IDLE) return undefined;
   if (2 * sum("doneReachableBlocks") >= blocks) return undefined;
   return { amount: sum("stillReachableBytes"), blocks };
@@ -332,12 +353,15 @@ function isRepeated(blocks: number, late: number): boolean {
   return blocks >= MANY_BLOCKS && late >= blocks * LEAST_LATE;
 }
 
-/** What begins a native program, with nothing of its own below, is the system's. */
+/** True for start-up code of a native program without own code below: its blocks belong to the system. */
 function isOfStartUp({ place }: SiteBlocks): boolean {
   return libraryOf({ function: place.path[0]!.function }) === START_UP;
 }
 
-/** The function that a program starts with runs once, and what it allocates once may live until it ends. */
+/**
+ * True for a single allocation in the main function: main runs once, and the block may live until the program
+ * ends.
+ */
 function isOfMain({ place, allocated }: SiteBlocks): boolean {
   return (
     allocated === 1 &&
@@ -345,15 +369,15 @@ function isOfMain({ place, allocated }: SiteBlocks): boolean {
   );
 }
 
-/** The places of which many blocks are lost, or hang on lost ones. */
+/** Returns the sites that have many lost or indirectly lost blocks. */
 function lostPlaces(profile: HeapProfile): FindingPlace[] {
   const { site } = profile.contexts;
   if (site === undefined) return [];
-  const all = blockMeasure(
+  const lostBlocks = blockMeasure(
     site.liveBlocks.map((_, context) => site.lostBlocks[context]! + site.indirectlyLostBlocks[context]!),
     site.liveBytes,
   );
-  return blocksBySite(profile, all)
+  return blocksBySite(profile, lostBlocks)
     .filter(({ blocks, allocated }) => 2 * blocks >= allocated)
     .map(({ place }) => place);
 }

@@ -4,12 +4,12 @@ import { type FindingKind, type Found, LEAST_PART, OF_MOVED } from "./finding-ki
 import { PLAIN } from "./waste/waste-finding.ts";
 import { whereOf } from "./waste/waste-words.ts";
 
-/** Blocks that are made larger in small steps, so that they are copied again and again. */
+/** Blocks that grow in small steps, so that they are copied again and again. */
 export interface MovedFinding extends Found<"moved", "waste"> {
   readonly moves: number;
 }
 
-/** A program that makes blocks larger by a half at a time copies some two bytes for each that they grow by. */
+/** Least copied bytes per byte of growth; growth by half at a time copies about two. */
 const USUAL_COPIES = 4;
 
 export const moved: FindingKind<MovedFinding> = {
@@ -35,7 +35,7 @@ export const moved: FindingKind<MovedFinding> = {
           ],
     part: (bytes, wholes) => bytes / wholes.moved,
     facts: ({ wasted = 0 }) => ({ moves: wasted }),
-    // The heap's record knows the growth of all blocks, and not of those alone that move.
+    // The heap's record has the growth of all blocks, and not only of those that move.
     isReported: ({ heap }) =>
       heap?.description.totals?.growth === undefined || heap.description.counters === "none",
     says: (found) =>

@@ -12,10 +12,10 @@ import { areBlocksUnread } from "./waste/members.ts";
 import { PLAIN, type WasteFinding } from "./waste/waste-finding.ts";
 import { blocksOf, whereOf } from "./waste/waste-words.ts";
 
-/** Blocks that were written and that nobody read. */
+/** Blocks that were written and never read. */
 export interface NeverReadFinding extends Found<"never-read", "heap" | "waste"> {
   readonly blocks: number;
-  /** All blocks that the place allocated. */
+  /** All blocks that the site allocated. */
   readonly allocated: number;
 }
 
@@ -26,7 +26,7 @@ export const neverRead: FindingKind<NeverReadFinding> = {
   advice: "Leave the blocks out, or fill them only when their content is needed.",
   more: "concepts.md#unused-blocks",
   sources: ["use", "waste"],
-  // Where it is not known what the host reads, blocks that are written may be for the host.
+  // If the host's reads are unknown, written blocks may be meant for it.
   find: inModule((heap) =>
     heap.description.knownHost === true ? mostlyInVain(heap, "never-read", writtenNeverRead(heap)) : [],
   ),

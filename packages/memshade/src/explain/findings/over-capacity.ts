@@ -4,15 +4,15 @@ import { capacityOf, spareBytes } from "../analyses/growth.ts";
 import { type FindingKind, type Found, LEAST_PART } from "./finding-kind.ts";
 import { inModule, LEAST_BYTES, sitesWith } from "./heap-blocks.ts";
 
-/** Large blocks whose second half, at least, is never used. */
+/** Large blocks of which at least the second half is never used. */
 export interface OverCapacityFinding extends Found<"over-capacity", "heap"> {
   readonly blocks: number;
-  /** Of one block, on average: bytes, and those up to the last one that was used. */
+  /** Mean size of a block, and mean size of its used beginning. Bytes. */
   readonly size: number;
   readonly used: number;
 }
 
-/** Of a place's bytes, the part from which on the place asks for too much; of the peak, that from which on one block does. */
+/** Least unused part of a site's bytes. For a single block, also its least part of the peak. */
 const MOST = 0.5;
 
 export const overCapacity: FindingKind<OverCapacityFinding> = {
@@ -35,8 +35,8 @@ export const overCapacity: FindingKind<OverCapacityFinding> = {
 };
 
 /**
- * Places whose blocks are used up to less than half: several of them, or one that is more than half of the program's memory. What
- * goes is what lies behind there at the peak, taken to be as much as on average.
+ * Finds sites whose blocks are used to less than half: several blocks, or one that is more than half of the
+ * program's memory. The amount is the unused end of the blocks at the peak, estimated by their mean.
  */
 function overCapacityFindings(profile: HeapProfile): OverCapacityFinding[] {
   const column = spareBytes(profile);

@@ -10,17 +10,23 @@ import { type FindingKind, type FindingPlace, type Found, LEAST_PART } from "./f
 import { accessesOf, inModule } from "./heap-blocks.ts";
 import { callerPlace, heapPlace } from "./places.ts";
 
-/** A place that makes more than half of the peak, for a short part of the run. The amount is that by which the peak would be lower. */
+/**
+ * A site that makes more than half of the peak for a short part of the run. The amount is the possible
+ * reduction of the peak.
+ */
 export interface PeakFinding extends Found<"peak", "heap"> {
-  /** Bytes of the peak, all places together. */
+  /** Bytes of the peak, all sites together. */
   readonly peak: number;
-  /** Part of the program's work, 0…1, during which the place has what it has at the peak. */
+  /** Part of the program's work, 0…1, during which the site holds its blocks of the peak. */
   readonly held: number;
 }
 
-/** Of the peak: with more than that, one place decides how high it is. And of the work that is done without its blocks. */
+/**
+ * Least part of the peak: above it, one site determines the peak. Also the least part of the work done
+ * without the site's blocks.
+ */
 const MOST = 1 / 2;
-/** WebAssembly has memory in such pages: with less, nothing is won. */
+/** Page size of WebAssembly memory: a smaller reduction saves nothing. */
 const PAGE_BYTES = 65_536;
 
 export const peak: FindingKind<PeakFinding> = {
@@ -46,15 +52,17 @@ export const peak: FindingKind<PeakFinding> = {
 };
 
 /**
- * Places that make more than half of the peak for a part of the run: of its other work, which is all that does not access their blocks,
- * the program does more than half while these are not there. Work is counted in memory accesses, since the clock of allocations stands
- * still while a program computes. What goes is as much at least as half of the peak for half of the run.
+ * Finds sites that make more than half of the peak for a part of the run. The other work is all work that
+ * does not access the site's blocks; more than half of it must be done while the blocks do not exist. Work is
+ * counted in memory accesses, because the clock of allocations stands still while a program computes. The
+ * saving is at least half of the peak for half of the run.
  *
- *         ┌──┐ peak          100 accesses, 38 of them to the place's blocks, which are there for 40:
+ *         ┌──┐ peak          100 accesses, 38 of them to the site's blocks, which exist for 40:
  *         │▒▒│               of the other 62, 2 are made meanwhile
  *     ────┴──┴──────────
  *
- * The amount is that by which the peak would be lower, and the part that of the peak, for the part of the run without it.
+ * The amount is the possible reduction of the peak. The part is the amount's share of the peak, times the
+ * share of the run without the blocks.
  */
 function peakFindings(profile: HeapProfile): PeakFinding[] {
   return groupContexts(profile, "site").contexts.flatMap((contexts) => {
@@ -74,7 +82,7 @@ function peakFindings(profile: HeapProfile): PeakFinding[] {
   });
 }
 
-/** The context that has most at the peak. */
+/** Returns the context with most bytes at the peak. */
 function highest(
   { contexts: { site } }: HeapProfile,
   contexts: readonly IndexIntoContextTable[],
@@ -93,28 +101,31 @@ function peakOf(
   if (place === undefined || site === undefined || totals?.keptAfterUse === undefined) return [];
   const atPeak = sumOf(site.peakBytes, contexts);
   const least = Math.max(PAGE_BYTES, MOST * peak);
-  // Of the many places few come as far as to what is added up over all contexts.
+  // Cheap test first: few sites reach the sums over all contexts below.
   if (atPeak < least) return [];
   const work = accessesOf(profile);
   if (work === undefined) return [];
-  // A table or list that grows has its data for good; that it grew is told of it where that matters.
+  // A growing table or list keeps its data; its growth is another kind of finding.
   const copied = contexts.reduce((sum, row) => sum + (site.growth[row]?.copiedBytes ?? 0), 0);
   if (2 * copied >= atPeak) return [];
-  // What stays to the end is no matter of a moment.
+  // Blocks that stay until the end are no temporary peak.
   if (2 * sumOf(site.liveBytes, contexts) > atPeak) return [];
   const amount = peak - Math.max(peak - atPeak, mostOfOthers(profile, contexts));
   const { byteWork, bytes } = dragOfContexts(profile, contexts);
   if (amount < least || bytes === 0) return [];
-  // Blocks that nobody accessed are taken to live as long as the others.
+  // Blocks without accesses are assumed to live as long as the others.
   const meanwhile = Math.min(work, (byteWork / bytes) * (sumOf(mibs.totalSize, contexts) / atPeak));
   const without = work - meanwhile;
   const part = (amount / peak) * (without / work);
-  // What a program does most of its work with is what it is about.
+  // A program's main data, used by most of its work, is not reported.
   if (part < MOST * MOST || without < MOST * (work - sumOf(mibs.totalAccessCount, contexts))) return [];
   return [{ kind: "peak", tool: "heap", place, amount, unit: "bytes", part, peak, held: meanwhile / work }];
 }
 
-/** The most that all other blocks take in any interval but that of the peak; 0 where the heap over time is not known. */
+/**
+ * Returns the most bytes of all other blocks in any interval except that of the peak; 0 if the heap over time
+ * is unknown.
+ */
 function mostOfOthers(profile: HeapProfile, contexts: readonly IndexIntoContextTable[]): number {
   const [instance, ...more] = profile.overTime?.instances ?? [];
   if (instance === undefined || more.length > 0) return 0;
@@ -126,7 +137,7 @@ function mostOfOthers(profile: HeapProfile, contexts: readonly IndexIntoContextT
     .filter(({ stackId }) => chosen.has(rows.get(stackId)!))
     .map((context) => liveBytesOf(context, maxBytes.length));
   const live = maxBytes.map((_, i) => own.reduce((sum, bytes) => sum + bytes[i]!, 0));
-  // What the contexts have at both ends of an interval, they have all the time, or have anew.
+  // Bytes that the contexts have at both ends of an interval are assumed to exist throughout it.
   return maxBytes.reduce(
     (most, bytes, i) =>
       bytes === peak ? most : Math.max(most, bytes - Math.min(live[i - 1] ?? 0, live[i]!)),

@@ -7,12 +7,13 @@ import {
   NONE,
   type None,
 } from "../../profile/model/indices.ts";
+import type { RunHostFrame } from "../../profile/model/run.ts";
 import { framesInsideSite, siteFrameOfContext, siteStackOfContext } from "../../profile/model/site-frame.ts";
 import { framesOfStack } from "../../profile/model/stacks.ts";
 import { MODULE_SPAN, type WasteFrame, type WasteIp } from "../../profile/model/waste.ts";
 import { ambiguousFunctions } from "../analyses/ambiguous-functions.ts";
 import { bareName } from "../analyses/frames/function-names.ts";
-import { isLibraryCaller, START_UP } from "../analyses/frames/libraries.ts";
+import { isLibraryCaller, libraryOf, START_UP } from "../analyses/frames/libraries.ts";
 import { fromOwn } from "../analyses/frames/own-place.ts";
 import type { FindingPlace, PlaceFrame } from "./finding-kind.ts";
 
@@ -20,7 +21,10 @@ interface JudgedPlaceFrame extends PlaceFrame {
   readonly library: string | undefined;
 }
 
-/** The place of a context's site; undefined where no code of the program with a name or a line is on its path. */
+/**
+ * Returns the location of a context's site; undefined if no code of the program with a name or a line is on
+ * its path.
+ */
 export function heapPlace(profile: HeapProfile, context: IndexIntoContextTable): FindingPlace | undefined {
   const stack = siteStackOfContext(profile, context);
   if (stack === NONE) return undefined;
@@ -31,7 +35,7 @@ export function heapPlace(profile: HeapProfile, context: IndexIntoContextTable):
   );
 }
 
-/** The place of a caller of a context's site, which is what it called. */
+/** Returns the location of a caller of a context's site; the site is the function that it called. */
 export function callerPlace(
   profile: HeapProfile,
   context: IndexIntoContextTable,
@@ -42,7 +46,7 @@ export function callerPlace(
   return placeOf(frames, site === NONE ? undefined : heapFrame(profile, profile.stacks.frame[site]!));
 }
 
-/** The same of a place of the waste tool. */
+/** Returns the location of a call path of the waste tool. */
 export function wastePlace(ips: readonly WasteIp[]): FindingPlace | undefined {
   const frames = ips.flatMap((ip) => [
     { ...frameOfWaste(ip), module: ip.module, address: ip.address },
@@ -68,7 +72,7 @@ function withoutLibrary({ library: _, ...frame }: JudgedPlaceFrame): PlaceFrame 
 }
 
 function frameOfWaste({ function: name, file, line, library, approximate }: WasteFrame): JudgedPlaceFrame {
-  // The engine's word for a function without a name.
+  // The engine's name for a function without a name.
   const isNamed = name !== undefined && !/^func\[\d+\]$/.test(name);
   return {
     function: isNamed ? name : undefined,
@@ -79,7 +83,7 @@ function frameOfWaste({ function: name, file, line, library, approximate }: Wast
   };
 }
 
-/** A frame of a heap profile, with its library. */
+/** Describes a frame of a heap profile, with its library. */
 export function heapFrame(profile: HeapProfile, frame: IndexIntoFrameTable): JudgedPlaceFrame {
   const { frames, functions, modules } = profile;
   const row = frames.function[frame]!;
@@ -104,7 +108,29 @@ function textOf({ strings }: HeapProfile, index: IndexIntoStringTable | None): s
   return index === NONE ? undefined : strings[index];
 }
 
-/** The line of a place, or the function where no line is known. */
+/**
+ * Returns the program's own frame and its callers. Some asynchronous calls of a package leave no frame of the
+ * program on the engine's stacks; then the package's frame is used.
+ */
+export function hostPlace(frames: readonly RunHostFrame[]): FindingPlace | undefined {
+  const { stack, via } = fromOwn(
+    frames.map((frame) => {
+      const shown = shownFrame(frame);
+      const host = frame.is ?? (frame.glue === undefined ? "script" : (`glue: ${frame.glue}` as const));
+      return { shown, library: libraryOf({ function: shown.function, file: shown.file, host }) };
+    }),
+  );
+  const [own] = stack;
+  if (own?.shown.file === undefined) return undefined;
+  return { path: stack.map(({ shown }) => shown), ...(via === undefined ? {} : { via: via.shown }) };
+}
+
+/** Returns a frame in terms of the original source. */
+function shownFrame({ name, file, line, source }: RunHostFrame): PlaceFrame {
+  return { function: source?.name ?? name, file: source?.file ?? file, line: source?.line ?? line };
+}
+
+/** Returns a key for the line of a location, or for its function if no line is known. */
 export function placeKey({ path }: FindingPlace): string {
   const { function: name = "", module = "", file, line = 0, address = 0 } = path[0]!;
   return JSON.stringify(
@@ -112,7 +138,7 @@ export function placeKey({ path }: FindingPlace): string {
   );
 }
 
-/** Without ways down and up again: `lib/compress/../common/mem.h` is one file, whichever folder names it. */
+/** Resolves `..` in a path: `lib/compress/../common/mem.h` is one file, whichever folder names it. */
 function plainPath(path: string): string {
   const parts: string[] = [];
   for (const part of path.split("/"))
@@ -121,10 +147,13 @@ function plainPath(path: string): string {
   return parts.join("/");
 }
 
-/** Whether no place of a run that allocates has a name or a line: findings need one, so that none says nothing of the program. */
+/**
+ * True if no allocating location of a run has a name or a line. Findings need one, so their absence carries
+ * no information.
+ */
 export function isNameless(profile: HeapProfile): boolean {
   const { length, site } = profile.contexts;
-  // Of profiles without what a run knows, no finding is told for other reasons too.
+  // Profiles without this data have no findings for other reasons.
   if (site === undefined) return false;
   for (let context = 0; context < length; context++) {
     const frame = siteFrameOfContext(profile, context as IndexIntoContextTable);

@@ -10,13 +10,13 @@ import {
 import { isSpill, PLAIN, type WasteFinding } from "./waste/waste-finding.ts";
 import { operationsInWords, repeatedBy } from "./waste/waste-words.ts";
 
-/** Loads of what the same run of a loop has loaded, unchanged. */
+/** Loads of bytes that the same loop has loaded before, unchanged. */
 export interface RedundantFinding extends Found<"redundant", "waste"> {
-  /** Of all loads of the place, 0…1. */
+  /** Redundant part of all loads of the code location, 0…1. */
   readonly share: number;
 }
 
-/** A load in vain costs less than a store: engines and caches hide most of it. */
+/** A wasted load costs less than a wasted store, because engines and caches hide most of it. */
 const LOAD_WEIGHT = 0.25;
 
 export const redundant: FindingKind<RedundantFinding> = {
@@ -50,8 +50,8 @@ export const redundant: FindingKind<RedundantFinding> = {
 };
 
 /**
- * Loads of what the same run of a loop had loaded from the same place before, unchanged: a local variable could hold it. What is
- * loaded again from further away could not: it may have left the processor's registers long ago.
+ * Finds loads that repeat an unchanged load of the same address in the same run of a loop: a local variable
+ * could keep the value. Values loaded longer ago are not reported, because no register would have kept them.
  */
 function repeatedLoads(load: WasteLoad, index: number, { partners, fold }: WasteSearch): WasteFinding[] {
   const found = load.nof_redundant ?? load.nof_silent;
@@ -80,7 +80,7 @@ function repeatedLoads(load: WasteLoad, index: number, { partners, fold }: Waste
   ];
 }
 
-/** `; 98.0 % of them find 42` */
+/** Forms `; 98.0 % of them find 42`. */
 function valueText({ value, wasted = 0 }: WasteFinding): string {
   if (value === undefined || wasted < 2) return "";
   const part = value.loads > 0.995 * wasted ? "all" : formatPercent(value.loads, wasted);

@@ -5,9 +5,9 @@ import { placeKey, wastePlace } from "./places.ts";
 import { rankFindings } from "./rank.ts";
 import { wasteFindings, wasteKind } from "./waste/waste-findings.ts";
 
-/** What a person can act on, over all tools of a run: the first screen of its report, or `most` of it. */
+/** Returns the findings of all tools of a run: those of the report's first screen, or the first `most`. */
 export function runFindings(run: RecordedTools, most?: number): Finding[] {
-  const all = [
+  const candidates = [
     ...KINDS.flatMap((kind) => kind.find?.(run) ?? []),
     ...(run.waste === undefined ? [] : wasteToolFindings(run.waste)).filter(
       (finding) => kindOf(finding).waste?.isReported?.(run) !== false,
@@ -18,20 +18,23 @@ export function runFindings(run: RecordedTools, most?: number): Finding[] {
       (claims?.(run) ?? []).map((place) => [placeKey(place), kind] as const),
     ),
   );
-  const told = all.filter((finding) => {
+  const reported = candidates.filter((finding) => {
     const claimer = claimed.get(placeKey(finding.place));
     return claimer === undefined || claimer === finding.kind || kindOf(finding).ofBlocks === undefined;
   });
-  return rankFindings(told, most);
+  return rankFindings(reported, most);
 }
 
-/** Whether a finding is known to be one: an estimate whose margin reaches its amount may be of nothing. */
+/** False for an estimate whose margin of error reaches its amount. */
 function isKnown({ amount, unit, place: { margins } }: Finding): boolean {
   const off = unit === "bytes" ? margins?.bytes : unit === "blocks" ? margins?.blocks : undefined;
   return off === undefined || off < amount;
 }
 
-/** What the waste tool found in the program's own code, as parts of the bytes that it moves. */
+/**
+ * Returns the waste tool's findings in the program's own code. Their part refers to the bytes that the
+ * program moves.
+ */
 export function wasteToolFindings(file: WasteFile): WasteToolFinding[] {
   return wasteFindings(file).findings.flatMap((found) => {
     const place = found.library === undefined ? wastePlace(found.ips) : undefined;

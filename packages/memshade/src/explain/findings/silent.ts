@@ -9,9 +9,9 @@ import {
 import { isSpill, storeShape, type WasteFinding } from "./waste/waste-finding.ts";
 import { operationsInWords, repeatedBy } from "./waste/waste-words.ts";
 
-/** Stores of what is there already. */
+/** Stores of the value that is already there. */
 export interface SilentFinding extends Found<"silent", "waste"> {
-  /** Of all stores of the place, 0…1. */
+  /** Silent part of all stores of the code location, 0…1. */
   readonly share: number;
 }
 

@@ -3,11 +3,11 @@ import type { HeapProfile } from "../../profile/model/heap-profile.ts";
 import type { StaticsReport } from "../analyses/statics.ts";
 import { type FindingKind, type FindingSentence, type Found, LEAST_PART } from "./finding-kind.ts";
 
-/** A table or variable of the program that it reads nothing of, or little: `place` names it and says where it is declared. */
+/** A table or variable that the program does not read, or hardly: `place` has its name and declaration. */
 export interface UnreadDataFinding extends Found<"unread-data", "heap"> {
-  /** Bytes of all of it. */
+  /** Size of the whole variable. */
   readonly bytes: number;
-  /** Whether something was written to what nobody reads. */
+  /** True if the unread bytes were written. */
   readonly written: boolean;
 }
 
@@ -30,13 +30,13 @@ export const unreadData: FindingKind<UnreadDataFinding> = {
   isOfVariable: true,
 };
 
-/** Systems keep memory in such pages: with less, nothing is won. */
+/** Page size of the system: smaller savings have no effect. */
 const PAGE_BYTES = 4096;
 
 /**
- * Variables with a name of which nobody reads the larger part: they are in the module's file, and in its memory from the start. Zeros that
- * nobody touches are in neither. What is read for the larger part may be a table whose rest is for other input; what is written may be
- * for the host, where it is not known what that reads.
+ * Finds named variables whose larger part is never read: they take space in the module's file and, from the
+ * start, in its memory. Untouched zeros take space in neither. If the larger part is read, the rest may be
+ * for other input. Written bytes may be meant for a host whose reads are unknown.
  */
 export function unreadDataFindings(
   statics: StaticsReport,
@@ -66,10 +66,10 @@ export function unreadDataFindings(
   });
 }
 
-/** `48.0 KiB  of 64.0 KiB of crc_table are never read`, `48.0 KiB  all of crc_table is never read` */
+/** Forms `48.0 KiB  of 64.0 KiB of crc_table are never read`, `48.0 KiB  all of crc_table is never read`. */
 function dataSentence({ amount, bytes, written }: UnreadDataFinding): FindingSentence {
-  const what = written ? "written, never read" : "never read";
+  const predicate = written ? "written, never read" : "never read";
   return amount === bytes
-    ? { before: "all of", after: `is ${what}` }
-    : { before: `of ${formatBytes(bytes)} of`, after: `are ${what}`, short: "of" };
+    ? { before: "all of", after: `is ${predicate}` }
+    : { before: `of ${formatBytes(bytes)} of`, after: `are ${predicate}`, short: "of" };
 }

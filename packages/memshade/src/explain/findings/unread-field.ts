@@ -3,13 +3,13 @@ import { objectTotals, unreadFields } from "../analyses/objects.ts";
 import { type FindingKind, type Found, LEAST_COMMON_PART, OF_OBJECTS } from "./finding-kind.ts";
 import { LEAST_BYTES } from "./heap-blocks.ts";
 
-/** A field of garbage-collected objects that nobody reads: `place` names it. */
+/** A field of garbage-collected objects that is never read: `place` names it. */
 export interface UnreadFieldFinding extends Found<"unread-field", "objects"> {
-  /** Those that have it. */
+  /** Number of objects with the field. */
   readonly objects: number;
-  /** Bytes of it in each of them. */
+  /** Bytes of the field in each object. */
   readonly each: number;
-  /** Whether it was written after they were made. */
+  /** True if the field was written after the objects were made. */
   readonly written: boolean;
 }
 
@@ -23,7 +23,7 @@ export const unreadField: FindingKind<UnreadFieldFinding> = {
   sources: ["objects"],
   find: ({ objects: profile }) => {
     if (profile === undefined) return [];
-    const { bytes: all } = objectTotals(profile);
+    const { bytes: totalBytes } = objectTotals(profile);
     return unreadFields(profile)
       .filter(({ isOfLanguage, bytes }) => !isOfLanguage && bytes >= LEAST_BYTES)
       .map(({ name, each, bytes, objects, written }) => ({
@@ -31,7 +31,7 @@ export const unreadField: FindingKind<UnreadFieldFinding> = {
         tool: "objects",
         amount: bytes,
         unit: "bytes",
-        part: bytes / all,
+        part: bytes / totalBytes,
         place: { path: [{ function: name }] },
         objects,
         each,
@@ -40,9 +40,9 @@ export const unreadField: FindingKind<UnreadFieldFinding> = {
   },
   leastPart: LEAST_COMMON_PART,
   sentence: ({ each, objects, written }) => {
-    const what = written ? "written, never read" : "never read";
+    const predicate = written ? "written, never read" : "never read";
     const size = `${formatBytes(each)} in ${plural(objects, "object")}`;
-    return { before: "in", after: `(${size}), ${what}`, shortAfter: what };
+    return { before: "in", after: `(${size}), ${predicate}`, shortAfter: predicate };
   },
   whole: OF_OBJECTS,
   weight: "unread-fields",

@@ -11,7 +11,7 @@ import {
 } from "./finding-kind.ts";
 import { LEAST_BYTES } from "./heap-blocks.ts";
 
-/** Garbage-collected objects of a type of which nobody reads any field. */
+/** Garbage-collected objects of a type whose fields are never read. */
 export interface UnreadObjectsFinding extends Found<"unread-objects", "objects"> {
   readonly objects: number;
   readonly type: string;
@@ -27,7 +27,7 @@ export const unreadObjects: FindingKind<UnreadObjectsFinding> = {
   sources: ["objects"],
   find: ({ objects: profile }) => {
     if (profile === undefined) return [];
-    const { bytes: all } = objectTotals(profile);
+    const { bytes: totalBytes } = objectTotals(profile);
     return unreadTypes(profile).flatMap(({ part, type }): UnreadObjectsFinding[] => {
       const { bytes, objects } = type;
       const place = bytes < LEAST_BYTES ? undefined : placeOfType(part, type.index);
@@ -38,7 +38,7 @@ export const unreadObjects: FindingKind<UnreadObjectsFinding> = {
           tool: "objects",
           amount: bytes,
           unit: "bytes",
-          part: bytes / all,
+          part: bytes / totalBytes,
           place,
           objects,
           type: typeName(type),
@@ -53,12 +53,12 @@ export const unreadObjects: FindingKind<UnreadObjectsFinding> = {
   treeWeights: ["unread-fields", "object-bytes"],
 };
 
-/** Where most objects of a type are made; undefined where no code makes them. */
+/** Returns the location that makes most objects of a type; undefined if no code makes them. */
 export function placeOfType(part: ModuleObjects, type: number): FindingPlace | undefined {
   const { module, sites } = part;
   let site = -1;
-  sites.forEach((one, index) => {
-    if (one.type === type && (site < 0 || one.bytes > sites[site]!.bytes)) site = index;
+  sites.forEach((candidate, index) => {
+    if (candidate.type === type && (site < 0 || candidate.bytes > sites[site]!.bytes)) site = index;
   });
   const stack = busiestPaths(part).get(site);
   if (stack === undefined) return undefined;

@@ -2,10 +2,10 @@ import { neverAccessed } from "../analyses/unused-blocks.ts";
 import { type FindingKind, type Found, LEAST_COMMON_PART, OF_ALLOCATED } from "./finding-kind.ts";
 import { blocksSentence, inModule, mostlyInVain } from "./heap-blocks.ts";
 
-/** Blocks that nobody read or wrote. */
+/** Blocks that were neither read nor written. */
 export interface UnusedFinding extends Found<"unused", "heap"> {
   readonly blocks: number;
-  /** All blocks that the place allocated. */
+  /** All blocks that the site allocated. */
   readonly allocated: number;
 }
 

@@ -4,19 +4,25 @@ import { blockMeasure } from "../analyses/block-measure.ts";
 import { type FindingKind, type Found, LEAST_COMMON_PART } from "./finding-kind.ts";
 import { blocksBySite } from "./heap-blocks.ts";
 
-/** Blocks of objects that the program drops, and that JavaScript's collector gives back. The amount is what they are of the peak. */
+/**
+ * Blocks of objects that the program drops and that JavaScript's collector releases. The amount is their
+ * bytes at the peak.
+ */
 export interface WaitingFinding extends Found<"waiting", "heap"> {
-  /** At the peak. */
+  /** Blocks at the peak. */
   readonly blocks: number;
-  /** All blocks that the place allocated. */
+  /** All blocks that the site allocated. */
   readonly allocated: number;
 }
 
-/** Of the bytes of a context, over time: with more than that it is the collector that decides how long they live. */
+/** Least part of a context's bytes over time: above it, the collector determines their lifetime. */
 const MOST_OF_CONTEXT = 1 / 2;
-/** Of the peak: with more than that, the collector decides how high it is. Below it, what it comes to late is the price of its comfort. */
+/**
+ * Least part of the peak: above it, the collector determines the peak. A smaller part is the normal cost of a
+ * collector.
+ */
 const MOST_OF_PEAK = 1 / 2;
-/** WebAssembly has memory in such pages: with less, nothing is won. */
+/** Page size of WebAssembly memory: smaller savings have no effect. */
 const PAGE_BYTES = 65_536;
 
 export const waiting: FindingKind<WaitingFinding> = {
@@ -31,7 +37,7 @@ export const waiting: FindingKind<WaitingFinding> = {
   find: ({ heap }) => (heap === undefined ? [] : waitingFindings(heap)),
   leastPart: LEAST_COMMON_PART,
   ofBlocks: { after: "leak" },
-  // That they live too long, and what of them is left at the end, has this one reason.
+  // Long lives and leftovers of these blocks have this one cause.
   claims: ({ heap }) => (heap === undefined ? [] : waitingFindings(heap).map(({ place }) => place)),
   sums: ["blocks", "allocated"],
   sentence: () => ({
@@ -45,7 +51,9 @@ export const waiting: FindingKind<WaitingFinding> = {
   treeWeights: ["peak", "bytes"],
 };
 
-/** Places of contexts whose blocks the collector gives back, where all of them together are most of the peak. */
+/**
+ * Finds sites of contexts whose blocks the collector releases, if all of them together are most of the peak.
+ */
 function waitingFindings(profile: HeapProfile): WaitingFinding[] {
   const { site, length } = profile.contexts;
   const { peakBytes = 0 } = profile.description.totals ?? {};
@@ -71,8 +79,8 @@ function waitingFindings(profile: HeapProfile): WaitingFinding[] {
 }
 
 /**
- * Part of a context's bytes times their lifetimes that is of blocks which the collector gave back: so much of what is live at any time waits
- * for it, whatever else the context makes for a moment.
+ * Returns the collector's share of a context's bytes × lifetimes: the share of the live bytes that wait for
+ * it at any time, even if the context also makes short-lived blocks.
  */
 function shareCollected({ contexts }: HeapProfile, context: IndexIntoContextTable): number {
   const collected = contexts.site?.collected?.[context];
@@ -82,8 +90,8 @@ function shareCollected({ contexts }: HeapProfile, context: IndexIntoContextTabl
   if (blocks <= 0) return 1;
   const meanSize = collected.bytes / collected.blocks;
   const meanOthers = Math.max(0, Number(totalSize[context]!) - collected.bytes) / blocks;
-  // A block that ends with the allocation that comes next has lived, too.
+  // A block that ends with the next allocation still has a lifetime of 1.
   const life = collected.lifetime + collected.blocks;
-  const others = Math.max(0, Number(totalLifetime[context]!) - collected.lifetime) + blocks;
-  return (life * meanSize) / (life * meanSize + others * meanOthers);
+  const otherLife = Math.max(0, Number(totalLifetime[context]!) - collected.lifetime) + blocks;
+  return (life * meanSize) / (life * meanSize + otherLife * meanOthers);
 }

@@ -33,7 +33,7 @@ export const writeOnly: FindingKind<WriteOnlyFinding> = {
           ips: site.ips,
           operations: site.blocks,
           kind: writeOnly.kind,
-          // Not every block is full of elements.
+          // Some blocks are not full of elements.
           bytes: Math.min(site.never_read, Math.round((site.bytes * size) / element)),
           share: size / element,
           object: { site, fields: written },

@@ -6,20 +6,21 @@ import { EXPORTED_TOOLS, type ExportFormat, fitsFormat, weightsOf } from "./expo
 import type { ExportedSamples } from "./samples.ts";
 import { canBeDhat, type ToolProfile, toolExport } from "./tool-exports.ts";
 
-/** What somebody asks for, and how to name that in a sentence. */
+/** The user's choice of a weight, with words for it in messages. */
 export interface WeightChoice {
-  /** A key, or a name in files; undefined: what is usually looked at first. */
+  /** A key, or a name in files; undefined for the default. */
   readonly by: string | undefined;
-  /** What the choice is called: `--by`. */
+  /** Name of the option: `--by`. */
   readonly option: string;
-  /** What the profile is called. */
+  /** Name of the profile. */
   readonly input: string;
 }
 
 /**
- * Index of the weight that a file shows first, or has alone.
+ * Returns the index of the weight that a file shows first, or of its only weight.
  *
- * @throws UserError for a word that says no weight of the tool, one that was not recorded, or that the format has no room for
+ * @throws UserError for a word that is no weight of the tool, a weight that was not recorded, or one that the
+ * format cannot store
  */
 export function chooseWeight(
   format: ExportFormat,
@@ -37,17 +38,17 @@ export function chooseWeight(
     );
   const keysOf = (fitting = weights) => fitting.toReversed().map(({ key }) => key);
   const keys = (fitting = weights): string => someMeasures(keysOf(fitting), "export");
-  const isOf = (one: ToolProfile["tool"]) =>
-    weightsOf(one).some(({ key, type }) => by === type || key === keyOf(by, one));
+  const isOf = (candidate: ToolProfile["tool"]) =>
+    weightsOf(candidate).some(({ key, type }) => by === type || key === keyOf(by, candidate));
   const word = keyOf(by, tool);
   const index = by === undefined ? shown : weights.findIndex(({ key, type }) => word === key || by === type);
   if (index < 0) {
     if (isOf(tool)) throw new UserError(`${input} does not know ${by}: it has ${keysOf().join(", ")}`);
-    const other = EXPORTED_TOOLS.find(isOf);
+    const otherTool = EXPORTED_TOOLS.find(isOf);
     throw new UserError(
-      other === undefined
+      otherTool === undefined
         ? `${option} takes one of ${keys()}, not "${by}"`
-        : `${option} ${by} is for --tool ${isMeasured(other) ? recordedWith(other) : other}; that of ${tool} takes one of ${keys()}`,
+        : `${option} ${by} is for --tool ${isMeasured(otherTool) ? recordedWith(otherTool) : otherTool}; that of ${tool} takes one of ${keys()}`,
     );
   }
   if (fitsFormat(format, recorded, weights[index]!)) return index;
@@ -61,7 +62,7 @@ export function chooseWeight(
   );
 }
 
-/** The key of a weight of a tool by any word for it. */
+/** Returns the key of a tool's weight for any of its names. */
 function keyOf(by: string | undefined, tool: ToolProfile["tool"]): string | undefined {
   if (by === undefined || !isMeasured(tool)) return by;
   const found = findMeasure(by, "export", tool);

@@ -31,15 +31,14 @@ export const EXPORT_FORMATS: Readonly<Record<ExportFormat, FormatDescription>> =
   csv: { ...STACKS, extension: "csv", isOverTime: true, opened: "a spreadsheet reads it" },
 };
 
-/** The formats in the order of the help. */
 export const FORMAT_NAMES = Object.keys(EXPORT_FORMATS) as ExportFormat[];
 
-/** What stacks of a tool can be weighed by. */
+/** Returns the weights of a tool's stacks. */
 export function weightsOf(tool: ToolProfile["tool"]): readonly Weight[] {
   return isMeasured(tool) ? weightsOfTool(tool) : (toolExport(tool).weights ?? []);
 }
 
-/** The tools whose stacks are written. */
+/** Tools whose stacks can be exported. */
 export const EXPORTED_TOOLS = [
   ...new Set([...MEASURED_TOOLS, ...Object.keys(TOOL_EXPORTS)]),
 ] as readonly ToolProfile["tool"][];
@@ -54,16 +53,18 @@ export function exportedTool({ tool, profile }: ToolProfile): ExportedSamples {
   });
 }
 
-/** Whether a file of the format has the weight: DHAT's have bytes that something was done with, V8's have bytes. */
+/**
+ * True if files of the format can store the weight: DHAT's store bytes with an operation, V8's store bytes.
+ */
 export function fitsFormat(format: ExportFormat, { tool }: ToolProfile, weight: Weight): boolean {
   if (format === "heapprofile") return weight.unit === "bytes";
   return format !== "dhat" || toolExport(tool).dhat !== undefined || weight.with !== undefined;
 }
 
 /**
- * A file with stacks, in pieces.
+ * Writes a file with stacks, in pieces.
  *
- * @param shown index of the weight that is shown first, or that is the only one; it fits the format
+ * @param shown index of the weight that is shown first, or of the only one; it must fit the format
  * @throws UserError if an amount does not fit
  */
 export function writeStacks(
@@ -80,12 +81,12 @@ export function writeStacks(
   return weightDhat(exported, exported.weights[shown] as CountedWeight, scale);
 }
 
-/** What is over time as a table, in pieces. */
+/** Writes the record over time as a table, in pieces. */
 export function writeCsv({ tool, profile }: ToolProfile): Iterable<string> {
   return toolExport(tool).overTime!.csv(profile);
 }
 
-/** What is over time of one tool or two as counters, in pieces. */
+/** Writes the records over time of one or two tools as counters, in pieces. */
 export function writeTrace(program: string, recorded: readonly ToolProfile[]): Iterable<string> {
   const tracks = recorded.flatMap(({ tool, profile }) => toolExport(tool).overTime!.counters(profile));
   const notes = ["Each process is named after its clock, one unit of which is a microsecond here."];

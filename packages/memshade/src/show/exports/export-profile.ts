@@ -39,20 +39,20 @@ import { isOverTime, noTimeline, type ToolProfile } from "./tool-exports.ts";
 
 export interface ExportProfileOptions {
   /**
-   * What of the profile is written. If nothing is said, the heap; of what is over time, all in a chrome-trace, and in a csv the working
-   * set where it was recorded.
+   * Tool whose record is written. Default: the heap; for records over time, all of them in a chrome-trace,
+   * and in a csv the working set if it was recorded.
    */
   tool?: RecordingTool;
-  /** The weight that is shown first, or that is the only one: `peak`, `dead`; docs/exporting.md lists them. */
+  /** Weight that is shown first, or the only one: `peak`, `dead`; docs/exporting.md lists them. */
   by?: string;
-  /** Bytes of the profiled module: stacks of the heap get the lines that its debug information has. */
+  /** Bytes of the profiled module: call stacks of the heap get source lines from its debug information. */
   module?: Uint8Array;
 }
 
 /**
- * What was recorded as the content of a file for another viewer; `memshade export` writes the same of a run.
+ * Returns a profile as the content of a file for another viewer. `memshade export` writes the same for a run.
  *
- * @throws UserError for a format, tool or weight that there is not, or that the profile does not have
+ * @throws UserError for an unknown format, tool or weight, or for one that the profile lacks
  *
  * @example
  * ```ts
@@ -81,7 +81,7 @@ export function exportProfile(
   if (by !== undefined) throw new UserError(`${format} files have no stacks: leave out by`);
   if (tool !== undefined && !isOverTime(tool)) throw noTimeline(format, tool);
   const tools = tool === undefined ? toolsOverTime(profile) : [tool];
-  const recorded = tools.map((one) => recordedBy(profile, one, module));
+  const recorded = tools.map((recordedTool) => recordedBy(profile, recordedTool, module));
   return contentOf(format === "csv" ? writeCsv(recorded.at(-1)!) : writeTrace(profile.run.program, recorded));
 }
 
@@ -120,14 +120,14 @@ function recordedBy(profile: Profile, tool: RecordingTool, module: Uint8Array | 
 }
 
 interface Reading {
-  /** @throws UserError where there is no such file */
+  /** @throws UserError if there is no such file */
   readonly textOf: (name: string | undefined) => string;
   readonly module: Uint8Array | undefined;
   readonly rules: FrameRules;
   readonly demangle: Demangle;
 }
 
-/** What each tool recorded, with names that people know, and frames that say whose code they are. */
+/** Reads each tool's record, with demangled names and the library of each frame. */
 const READERS: Readonly<Record<RecordingTool, (profile: Profile, reading: Reading) => object>> = {
   heap({ run, raw }, { textOf, module, rules, demangle }) {
     const symbolizer = module && new Symbolizer(openObject(module), { demangle, starts: false });

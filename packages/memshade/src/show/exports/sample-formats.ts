@@ -6,23 +6,23 @@ import type { SampleProfile } from "../../profile/model/sample-profile.ts";
 import { MEMSHADE_VERSION } from "../../profile/model/version.ts";
 
 export interface FormatDescription {
-  /** What the names of its files end in. */
+  /** File name extension. */
   readonly extension: string;
   readonly isBinary: boolean;
-  /** It has what is over time, and no stacks. */
+  /** True for formats that store records over time and no stacks. */
   readonly isOverTime: boolean;
-  /** Its files have one weight, which their names say. */
+  /** True if a file has a single weight, which its name includes. */
   readonly hasOneWeight: boolean;
-  /** How to open a file, as words; `FILE` stands for its name. */
+  /** Command or instruction to open a file; `FILE` is replaced by its name. */
   readonly opened: string;
 }
 
-/** A format that any weighted call stacks can be written in. */
+/** A format that can store any weighted call stacks. */
 interface SampleFormatDescription extends FormatDescription {
   /**
-   * A file in pieces.
+   * Writes a file, in pieces.
    *
-   * @param shown the value type that is shown first, or that is the only one
+   * @param shown index of the value type that is shown first, or of the only one
    * @throws UserError if an amount does not fit
    */
   readonly write: (profile: SampleProfile, shown: number) => Iterable<string | Uint8Array>;
@@ -30,7 +30,7 @@ interface SampleFormatDescription extends FormatDescription {
 
 export const STACKS = { isBinary: false, isOverTime: false, hasOneWeight: false } as const;
 
-/** A format is a row here: `export` and `unwind` write it then, and their help names it. */
+/** All formats of stacks: `export` and `unwind` write each format listed here, and their help names it. */
 export const SAMPLE_FORMATS = {
   pprof: {
     ...STACKS,

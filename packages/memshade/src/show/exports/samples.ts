@@ -29,24 +29,24 @@ import { siteFrameOfContext } from "../../profile/model/site-frame.ts";
 import { MEASURES, type WorkingSetProfile } from "../../profile/model/working-set/working-set.ts";
 import { describeFrame } from "../report/frames.ts";
 
-/** An amount that call stacks of a tool have: a value type with what is known of it. */
+/** A weight of a tool's call stacks: a value type with its description. */
 export interface Weight extends ValueType {
-  /** Word for it on the command line: the id of a measure. */
+  /** Name on the command line: the id of a measure. */
   readonly key: string;
   readonly says: string;
-  /** What is done with the bytes, and what to count beside them: for formats that have both. */
+  /** Operation on the bytes, and the count to store beside them, for formats that have both. */
   readonly with?: { readonly verb: string; readonly type: string; readonly counted: string } | undefined;
 }
 
-/** A weight of bytes that something was done with. */
+/** A weight of bytes with an operation. */
 export type CountedWeight = Weight & { readonly with: NonNullable<Weight["with"]> };
 
-/** What a tool recorded as weighted call stacks. */
+/** A tool's record as weighted call stacks. */
 export interface ExportedSamples {
   readonly profile: SampleProfile;
-  /** What its value types are, in their order. */
+  /** Descriptions of the value types, in their order. */
   readonly weights: readonly Weight[];
-  /** Index of the weight to look at first. */
+  /** Index of the default weight. */
   readonly shown: number;
 }
 
@@ -54,25 +54,25 @@ const NO_PATH: SampleFrame = { function: "[no call path]" };
 const REST: SampleFrame = { function: "[in no context]" };
 const OTHERS: SampleFrame = { function: "[others, not listed]" };
 
-/** What stacks of a tool can be weighed by, in the order of files: what readers look at first comes last. */
+/** Returns the weights of a tool's stacks in file order. Readers show the last one first. */
 export function weightsOfTool(tool: MeasuredStacks["tool"]): Weight[] {
   return measuresOfTool(tool).filter(isAdditive).map(weightOf).reverse();
 }
 
-function weightOf(one: Measure): Weight {
-  const { id: key, tool, meaning: says } = one;
-  const { type, done }: SampleType = one.sample ?? { type: key.replaceAll("-", "_") };
+function weightOf(measure: Measure): Weight {
+  const { id: key, tool, meaning: says } = measure;
+  const { type, done }: SampleType = measure.sample ?? { type: key.replaceAll("-", "_") };
   const counted = measuresOfTool(tool).find(({ id }) => id === done?.count)?.sample;
   return {
     key,
     type,
-    unit: sampleUnit(one),
+    unit: sampleUnit(measure),
     says,
     with: done && { verb: done.verb, type: counted?.type ?? done.count, counted: done.counted },
   };
 }
 
-/** The call stacks of a tool with all measures that add up, and what was followed over time beside them. */
+/** Returns the call stacks of a tool with all additive measures, and its record over time. */
 export function exportedSamples(
   measured: MeasuredStacks,
   profiles: MeasuredProfiles,
@@ -81,7 +81,7 @@ export function exportedSamples(
   const { tool, name, stacks, rows, notes, gaps } = measured;
   const measures = placedMeasures(tool, profiles).reverse();
   const weights = measures.map(weightOf);
-  const columns = measures.map((one) => wholeNumbers(one.column(profiles)!));
+  const columns = measures.map((measure) => wholeNumbers(measure.column(profiles)!));
   const builder = new SampleProfileBuilder({
     name,
     valueTypes: weights.map(({ type, unit, says }) => ({ type, unit, says })),
@@ -133,12 +133,12 @@ function modulesOf({ modules, stacks: { frames } }: MeasuredStacks): SampleModul
 
 function sampleFrame(frame: MeasuredFrame): SampleFrame {
   const { file, line, column, isInlined, language, library, offset, moduleIndex } = frame;
-  // A frame of JavaScript has no address.
+  // JavaScript frames have no address.
   const place = moduleIndex === undefined ? {} : { address: offset, module: moduleIndex };
   return { function: nameOf(frame), file, line, column, inlined: isInlined, language, library, ...place };
 }
 
-/** `parse of draw.wasm`, `[static data]`, `[unknown code]+0x1a2b` */
+/** Formats `parse of draw.wasm`, `[static data]`, `[unknown code]+0x1a2b`. */
 export function nameOf({ function: name, module, isWord, offset }: MeasuredFrame): string {
   if (isWord === true) return `[${name}]`;
   if (name === undefined)
@@ -146,20 +146,18 @@ export function nameOf({ function: name, module, isWord, offset }: MeasuredFrame
   return module === undefined ? name : `${name} of ${module}`;
 }
 
-/** A column of whole numbers with the same sum, rounded. */
+/** Rounds a column to whole numbers with the same rounded sum. */
 function wholeNumbers(column: Column): Column {
   const { amounts, rest = 0 } = column;
   let isWhole = Number.isInteger(rest);
   for (let row = 0; isWhole && row < amounts.length; row++)
     isWhole = typeof amounts[row] === "bigint" || Number.isInteger(amounts[row]);
   if (isWhole) return column;
-  const all = wholeAmounts([...Array.from(amounts as ArrayLike<number>), rest]);
-  return { ...column, amounts: all.slice(0, -1), rest: all.at(-1) };
+  const rounded = wholeAmounts([...Array.from(amounts as ArrayLike<number>), rest]);
+  return { ...column, amounts: rounded.slice(0, -1), rest: rounded.at(-1) };
 }
 
-/**
- * Amounts that may be fractions as whole numbers with the same sum, rounded: each is rounded so that all up to it are.
- */
+/** Rounds amounts to whole numbers. Each prefix sum is rounded, so that the total is the rounded sum. */
 export function wholeAmounts(amounts: readonly number[]): number[] {
   let exact = 0;
   let written = 0;
@@ -171,7 +169,7 @@ export function wholeAmounts(amounts: readonly number[]): number[] {
   });
 }
 
-/** What rows did when; undefined as a row: those that nobody tells apart. */
+/** Values of rows over time; an undefined row holds values that were not recorded by row. */
 export interface History {
   readonly name: string;
   readonly unit: "bytes" | "count";
@@ -182,7 +180,7 @@ export interface History {
   }[];
 }
 
-/** What is live over time, of each instance; empty where nobody recorded it. */
+/** Returns live bytes and blocks over time per instance; empty if not recorded. */
 export function heapCounters(profile: HeapProfile): CounterTrack[] {
   return instancesOf(profile).flatMap(({ group, instance: { intervals, startBytes, startBlocks } }) => {
     const track = trackOf(group, [intervals.start[0] ?? 0, ...intervals.end]);
@@ -193,7 +191,7 @@ export function heapCounters(profile: HeapProfile): CounterTrack[] {
   });
 }
 
-/** The same, with what happened in each interval and what was live of each site that matters. */
+/** Returns the same, with allocations and releases of each interval, and live bytes of the largest sites. */
 export function detailedHeapCounters(profile: HeapProfile): CounterTrack[] {
   const rows = rowsOfContexts(profile);
   const details = instancesOf(profile).flatMap(({ group, instance }): CounterTrack[] => {
@@ -208,10 +206,10 @@ export function detailedHeapCounters(profile: HeapProfile): CounterTrack[] {
       const place = described && shortPlace(described);
       const name = `${described?.function ?? "[no call path]"}${place === undefined ? "" : ` (${place})`}`;
       const live = liveBytesOf(context, intervals.start.length);
-      const known = sites.get(name);
+      const ofSite = sites.get(name);
       sites.set(name, {
-        values: known === undefined ? live : live.map((value, i) => value + known.values[i]!),
-        start: context.startBytes + (known?.start ?? 0),
+        values: ofSite === undefined ? live : live.map((value, i) => value + ofSite.values[i]!),
+        start: context.startBytes + (ofSite?.start ?? 0),
       });
     }
     const held = (values: readonly number[]) => [...values, ...values.slice(-1)];
@@ -225,19 +223,19 @@ export function detailedHeapCounters(profile: HeapProfile): CounterTrack[] {
   return [...heapCounters(profile), ...details];
 }
 
-/** Who allocated in which interval; undefined where nobody recorded that. */
+/** Returns allocations by row and interval; undefined if not recorded. */
 export function allocationHistory(profile: HeapProfile): History | undefined {
   const rows = rowsOfContexts(profile);
   const events = instancesOf(profile).flatMap(({ instance: { intervals, contexts } }) => {
-    const others = [...intervals.allocatedBytes];
+    const otherBytes = [...intervals.allocatedBytes];
     const own = contexts.flatMap((context) =>
       context.intervals.map((interval, i) => {
         const value = context.allocatedBytes[i]!;
-        others[interval]! -= value;
+        otherBytes[interval]! -= value;
         return { time: intervals.end[interval]!, row: rows.get(context.stackId), value };
       }),
     );
-    const rest = others.map((value, i) => ({
+    const rest = otherBytes.map((value, i) => ({
       time: intervals.end[i]!,
       row: undefined,
       value: Math.max(0, value),
@@ -268,7 +266,7 @@ function trackOf(group: string, times: readonly number[]) {
   });
 }
 
-/** Lines and what they are of, over time at the finest scale: of each instance, in bytes. */
+/** Returns the working set over time at the finest scale, by kind, per instance. Bytes. */
 export function workingSetCounters(profile: WorkingSetProfile): CounterTrack[] {
   const { modules, instances, lineBytes, unit } = profile;
   return instances.flatMap(({ module, instance, levels }) => {
@@ -276,10 +274,10 @@ export function workingSetCounters(profile: WorkingSetProfile): CounterTrack[] {
     if (finest === undefined) return [];
     const number = instances.length > 1 ? `, instance ${instance}` : "";
     const group = `working set of ${modules[module]?.name ?? "a module"}${number}`;
-    // What holds for an interval is written at its beginning, and once more at the end of the last one.
+    // A value that applies to an interval is written at its begin, and again at the end of the last one.
     const held = (values: readonly number[]) => [...values, ...values.slice(-1)];
     const isTime = unit !== "accesses";
-    // Nanoseconds would be too fine for viewers: microseconds are the finest that they show.
+    // Viewers show microseconds at the finest, so nanoseconds are converted.
     const times = held(finest.start).map(
       (_, row) => (finest.start[row] ?? finest.end.at(-1)!) / (isTime ? 1000 : 1),
     );

@@ -24,33 +24,35 @@ import {
 
 type Profiles = { readonly [Part in keyof RecordedTools]-?: NonNullable<RecordedTools[Part]> };
 
-/** What one tool recorded. */
 export type ToolProfile = {
   [Part in keyof Profiles]: { readonly tool: Part; readonly profile: Profiles[Part] };
 }[keyof Profiles];
 
-/** What exports of one tool have, beside the measures that are declared of it. */
+/** Export functions of one tool, in addition to its measures. */
 interface ToolExport<Profile> {
-  /** Samples, of which no measures are declared, and what weighs them. */
+  /** Stacks and weights of a tool without measures. */
   readonly weights?: readonly Weight[];
   samples?(profile: Profile): ExportedSamples;
-  /** What is over time beside stacks. */
+  /** Records over time, exported beside stacks. */
   counters?(profile: Profile): CounterTrack[];
   history?(profile: Profile): History | undefined;
-  /** A file of DHAT with all that such a file can hold. Others have one weight, with bytes of what it counts and accesses of the run. */
+  /**
+   * Writes a DHAT file with all its fields. Other tools' DHAT files have one weight: its bytes, its count and
+   * the accesses of the run.
+   */
   dhat?(profile: Profile, exported: ExportedSamples): Iterable<string>;
   dhatScale?(profile: Profile): { readonly lineBytes: number; readonly end: number };
-  /** What is over time by itself: as a table and as counters. */
+  /** Records over time, exported on their own: as a table and as counters. */
   readonly overTime?: {
     isKnown?(profile: Profile): boolean;
     csv(profile: Profile): Iterable<string>;
     counters(profile: Profile): CounterTrack[];
   };
-  /** Why nothing is, as the end of a sentence about a format's files. */
+  /** Reason why a tool has no record over time, as the end of a sentence about a format's files. */
   readonly noTimeline?: string;
 }
 
-/** What call paths by CPU time have, in the order of files. */
+/** Weights of call paths by CPU time, in file order. */
 const CPU_WEIGHTS: readonly Weight[] = [
   {
     key: "samples",
@@ -61,13 +63,13 @@ const CPU_WEIGHTS: readonly Weight[] = [
   { key: "cpu", type: "cpu", unit: "nanoseconds", says: "CPU time that the samples stand for" },
 ];
 
-/** The samples as they are, with threads and times. */
+/** Returns the samples unchanged, with threads and times. */
 function cpuSamples({ samples, notTracked }: CpuProfile): ExportedSamples {
   const profile = { ...samples, valueTypes: CPU_WEIGHTS, notes: [...samples.notes, ...notTracked] };
   return { profile, weights: CPU_WEIGHTS, shown: 0 };
 }
 
-/** A tool that is not here has its call paths with the measures that are declared of it. */
+/** Export functions by tool. A tool without an entry exports its call paths with its measures. */
 export const TOOL_EXPORTS: { readonly [Part in keyof Profiles]: ToolExport<Profiles[Part]> } = {
   heap: {
     counters: heapCounters,
@@ -102,7 +104,6 @@ export const TOOL_EXPORTS: { readonly [Part in keyof Profiles]: ToolExport<Profi
   },
 };
 
-/** What exports of a tool have more. */
 export function toolExport(tool: ToolProfile["tool"]): ToolExport<ToolProfile["profile"]> {
   return TOOL_EXPORTS[tool] ?? {};
 }
@@ -112,10 +113,10 @@ export function isOverTime(tool: ToolProfile["tool"]): boolean {
 }
 
 /**
- * Makes sure that there is something over time.
+ * Requires a record over time.
  *
- * @param asking what was asked for, as the user wrote it
- * @throws UserError where nobody recorded it
+ * @param asking the request, as the user typed it
+ * @throws UserError if it was not recorded
  */
 export function requireOverTime({ tool, profile }: ToolProfile, input: string, asking: string): void {
   if (toolExport(tool).overTime?.isKnown?.(profile) !== false) return;
@@ -124,20 +125,20 @@ export function requireOverTime({ tool, profile }: ToolProfile, input: string, a
   );
 }
 
-/** A format of what is over time was chosen for a tool that it is not written of. */
+/** Returns the error for a format over time that a tool does not support. */
 export function noTimeline(format: string, tool: ToolProfile["tool"]): UserError {
   const { noTimeline: why = `what is over time: ${tool} has no time` } = toolExport(tool);
   return new UserError(`${format} files hold ${why}`);
 }
 
-/** Clocks whose units DHAT's own files have other words for. */
+/** Unit names of DHAT's own files. */
 const DHAT_UNITS: Readonly<Record<string, { unit: string; million: string } | undefined>> = {
   ms: { unit: "ms", million: "ks" },
   instructions: { unit: "instrs", million: "Minstr" },
 };
 
 /**
- * The heap for DHAT's viewer: totals, and of runs also lifetimes, maxima, the peak and the end. It has blocks and bytes in total:
+ * Writes the heap for DHAT's viewer: totals; for runs also lifetimes, maxima, the peak and the end. Requires
  * `canBeDhat`.
  */
 function heapDhat(profile: HeapProfile, { profile: samples }: ExportedSamples): Generator<string> {
@@ -173,12 +174,12 @@ function heapDhat(profile: HeapProfile, { profile: samples }: ExportedSamples): 
   return writeDhat(samples, header, columns);
 }
 
-/** Whether a heap profile has what each point of a DHAT file must have. */
+/** True if a heap profile has the fields that each point of a DHAT file needs. */
 export function canBeDhat({ weights }: Pick<ExportedSamples, "weights">): boolean {
   return ["bytes", "blocks"].every((key) => weights.some((weight) => weight.key === key));
 }
 
-/** Undefined where nobody followed lives. Of a context's own maximum what is certain is known. */
+/** Returns lifetimes; undefined if they were not recorded. A context's maximum is a lower bound. */
 function livesOf(
   profile: HeapProfile,
   rows: number,
@@ -202,7 +203,10 @@ function livesOf(
   };
 }
 
-/** When the heap was largest, by the intervals in which an instance had most; the end where that is not known. */
+/**
+ * Returns the time of the peak, from the intervals of the instance with the largest maximum; the end if
+ * unknown.
+ */
 function peakTime(profile: HeapProfile): number {
   const { overTime, description } = profile;
   const end = overTime === undefined ? latestEnd(profile) : (description.totals?.allocations ?? 0);
@@ -218,9 +222,9 @@ function latestEnd({ contexts: { mibs } }: HeapProfile): number {
 }
 
 /**
- * One weight of a tool for DHAT's viewer, as bytes that something was done with.
+ * Writes one weight of a tool for DHAT's viewer, as bytes with an operation.
  *
- * @param lineBytes bytes of one of what is counted, where no weight counts it
+ * @param lineBytes bytes per counted unit, if no weight counts the units
  * @param end accesses of the whole run
  */
 export function weightDhat(
@@ -241,17 +245,17 @@ export function weightDhat(
   return writeDhat(withRows(profile, tb), header, columnsWhere(tb, tbk));
 }
 
-/** Without the rows that have nothing: their stacks would be points of nothing. */
+/** Removes rows without amounts, whose stacks would be empty points. */
 function withRows(profile: SampleProfile, amounts: readonly number[]): SampleProfile {
-  const kept = amounts.flatMap((amount, row) => (amount > 0 ? [row] : []));
+  const rowsWithAmount = amounts.flatMap((amount, row) => (amount > 0 ? [row] : []));
   const { stack, thread, values } = profile.samples;
   return {
     ...profile,
     samples: {
-      length: kept.length,
-      stack: kept.map((row) => stack[row]!),
-      thread: kept.map((row) => thread[row]!),
-      values: values.map((column) => kept.map((row) => column[row]!)),
+      length: rowsWithAmount.length,
+      stack: rowsWithAmount.map((row) => stack[row]!),
+      thread: rowsWithAmount.map((row) => thread[row]!),
+      values: values.map((column) => rowsWithAmount.map((row) => column[row]!)),
     },
   };
 }

@@ -15,13 +15,13 @@ import { around, ESTIMATED } from "./terminal/heap/site-rows.ts";
 
 const MARGIN_TEXT = "  ";
 const MARGIN = MARGIN_TEXT.length;
-/** With less room, the function is left out where a line is known. */
+/** Least columns of a function name; with fewer, the name is left out if a line is known. */
 const LEAST_NAME = 8;
 
-/** Stands in front of advice, below the line of its finding. */
+/** Margin of advice below the line of its finding. */
 const ADVICE_MARGIN = "  ";
 
-/** Prints the findings of a run below the head of its report: for each what happens, and what to do. */
+/** Prints the findings of a run below the head of its report: each with its advice. */
 export function printFindings(screen: Screen, findings: readonly Finding[], none = "No findings"): void {
   screen.print("");
   if (findings.length === 0) {
@@ -37,7 +37,7 @@ export function printFindings(screen: Screen, findings: readonly Finding[], none
     );
 }
 
-/** Returns the action that a finding asks for, below its line: `→ Remove the store, …`. */
+/** Returns the lines of a finding's advice: `→ Remove the store, …`. */
 export function adviceLines(finding: Finding, width: number): string[] {
   const lines = wrapWords(printable(adviceOf(finding)), width - ADVICE_MARGIN.length - 2);
   return lines.map((line, index) => `${ADVICE_MARGIN}${index === 0 ? "→ " : "  "}${line}`);
@@ -58,27 +58,32 @@ export function printFindingDiff(screen: Screen, { new: fresh, gone, renamed }: 
   }
 }
 
-/** Names that a screen has room for. */
+/** Most renamed functions on a screen. */
 const MOST_RENAMED = 10;
 
-/** Functions that are the same ones by another name. */
-export function printRenamed(screen: Screen, all: RenamedFunctions): void {
-  const renamed = toldNames(all);
+/** Prints functions that have another name in the newer run. */
+export function printRenamed(screen: Screen, functions: RenamedFunctions): void {
+  const renamed = toldNames(functions);
   if (renamed.size === 0) return;
   const { heading, faint } = screen.paint;
   screen.print("", heading(`Renamed: ${plural(renamed.size, "function")}`));
   const shown = [...renamed].slice(0, screen.isWide ? undefined : MOST_RENAMED);
   for (const [old, now] of shown) {
-    // Parameters are told where they are what has changed.
-    const told = bareName(old) === bareName(now) ? [old, now] : [bareName(old), bareName(now)];
-    const text = told.map(printable).join(" is ").concat(" now");
-    screen.print(MARGIN_TEXT + screen.shorten(text, cutMiddle(text, screen.width - MARGIN)));
+    // Parameters are shown if only they changed.
+    const names = bareName(old) === bareName(now) ? [old, now] : [bareName(old), bareName(now)];
+    const text = names.map(printable).join(" is ").concat(" now");
+    screen.print(
+      MARGIN_TEXT + screen.shorten(text, (columns) => cutMiddle(text, columns), screen.width - MARGIN),
+    );
   }
-  const left = renamed.size - shown.length;
-  if (left > 0) screen.print(faint(`${MARGIN_TEXT}… and ${left} more: --wide shows them`));
+  const hiddenCount = renamed.size - shown.length;
+  if (hiddenCount > 0) screen.print(faint(`${MARGIN_TEXT}… and ${hiddenCount} more: --wide shows them`));
 }
 
-/** A line of at most `width` columns for each finding: kind, number, sentence with its place. */
+/**
+ * Returns a line of at most `width` columns for each finding: kind, amount, and the sentence with its
+ * location.
+ */
 export function findingLines(screen: Screen, findings: readonly Finding[], width: number): string[] {
   const rows = findings.map((finding) => ({ finding, amount: amountOf(finding) }));
   const kindWidth = Math.max(...rows.map(({ finding }) => finding.kind.length));
@@ -93,11 +98,14 @@ export function findingLines(screen: Screen, findings: readonly Finding[], width
   });
 }
 
-/** What stands before and after a place where both have some columns: the place's file and line come first, then its function. */
+/**
+ * Returns the words around a location, as long as the space allows. The location's file and line have
+ * priority, then its function.
+ */
 function aroundPlace(screen: Screen, finding: Finding, room: number): { start: string; end: string } {
   const { before, after: whole, short = before, shortAfter = whole } = sentenceOf(finding);
   if (screen.isWhole) return { start: before, end: whole };
-  // `300 of 1,000 blocks of`, `300 blocks of`, `of`: the number in front says the most.
+  // Shortest form, such as `of` from `300 blocks of`: the amount in front has the number.
   const shortest = short.slice(short.lastIndexOf(" ") + 1);
   const own = finding.place.path[0]!;
   const name = displayWidth(functionInWords(own));
@@ -113,12 +121,12 @@ function aroundPlace(screen: Screen, finding: Finding, room: number): { start: s
   return { start: shortest, end: bare <= room - widthOf(shortest, shortAfter) ? shortAfter : "" };
 }
 
-/** Of what stands around a place, the spaces included. */
+/** Returns the columns of the words around a location, spaces included. */
 function widthOf(before: string, after: string): number {
   return displayWidth(before) + displayWidth(after) + 2;
 }
 
-/** A finding's sentence with all that is known of its place; `isShort`: the file without its folders. */
+/** Forms a finding's sentence with its full location; `isShort`: the file without its folders. */
 export function findingInWords(
   finding: Finding,
   {
@@ -132,12 +140,12 @@ export function findingInWords(
   const file = recorded === undefined ? undefined : locate(recorded);
   const full = file === undefined || line === undefined ? file : `${file}:${line}`;
   const at = isShort ? shortPlace(path[0]!) : full;
-  const where = at === undefined ? offsetOf(path[0]!) : ` (${at})`;
+  const position = at === undefined ? offsetOf(path[0]!) : ` (${at})`;
   const called = via === undefined ? "" : ` via ${functionInWords(via)}`;
-  return `${before} ${functionInWords(path[0]!)}${where}${called} ${after}`;
+  return `${before} ${functionInWords(path[0]!)}${position}${called} ${after}`;
 }
 
-/** The number that a finding stands with: `1.2 MiB`, `300` blocks or accesses, `≈1.2 MiB ±80 KiB` where it is an estimate. */
+/** Formats a finding's amount: `1.2 MiB`, `300` blocks or accesses, `≈1.2 MiB ±80 KiB` for an estimate. */
 function amountOf({ amount, unit, place }: Finding): string {
   const estimated = place.isSampled === true ? ESTIMATED : "";
   const { margins } = place;
@@ -154,7 +162,10 @@ function amountOf({ amount, unit, place }: Finding): string {
   }
 }
 
-/** `parse (parse.c:88) via std::string` in at most `width` columns, as long as its line fits. */
+/**
+ * Formats `parse (parse.c:88) via std::string` in at most `width` columns; the line is kept as long as it
+ * fits.
+ */
 function placeInWords(
   screen: Screen,
   { path, via }: FindingPlace,
@@ -169,14 +180,19 @@ function placeInWords(
   const forVia = room - displayWidth(full) - " via ".length;
   const isViaShown = called !== "" && displayWidth(shortenName(called, forVia)) <= forVia;
   if (called !== "" && !isViaShown) screen.isShortened = true;
-  const behind = isViaShown ? ` via ${screen.shorten(called, shortenName(called, forVia))}` : "";
-  const forName = room - displayWidth(behind);
+  const viaText = isViaShown
+    ? ` via ${screen.shorten(called, (columns) => shortenName(called, columns), forVia)}`
+    : "";
+  const forName = room - displayWidth(viaText);
   const line = shortPlace(own);
   if (line !== undefined && forName < Math.min(LEAST_NAME, displayWidth(full))) {
     screen.isShortened = true;
     return { name: cutMiddle(printable(line), Math.max(1, width)), place: "" };
   }
-  return { name: screen.shorten(full, shortenName(full, Math.max(1, forName))), place: place + behind };
+  return {
+    name: screen.shorten(full, (columns) => shortenName(full, columns), Math.max(1, forName)),
+    place: place + viaText,
+  };
 }
 
 function lineOf(frame: PlaceFrame): string {

@@ -20,7 +20,7 @@ import { bar, cutEnd, padLeft, padRight, printable, wrapWords } from "./terminal
 const TREND_SCHEMA = "memshade-trend";
 const TREND_VERSION = 1;
 
-/** A trend as JSON (docs/report-json.md). */
+/** Formats a trend as JSON (docs/report-json.md). */
 export function trendJson({ project, measure, builds, steps, failed, notes, isRepeatable }: Trend): string {
   return jsonText({
     schema: TREND_SCHEMA,
@@ -66,25 +66,24 @@ function finite(t: number | undefined): number | null {
   return t === undefined || !Number.isFinite(t) ? null : t;
 }
 
-/** An amount of a measure. */
 function amountInWords({ unit }: FleetMeasure, amount: number): string {
   return unit === "bytes" ? formatBytes(Math.round(amount)) : formatCount(Math.round(amount));
 }
 
-/** `+1.5 MiB`. */
+/** Formats a difference: `+1.5 MiB`. */
 function differenceInWords(measure: FleetMeasure, { before, now }: { before: number; now: number }): string {
   const difference = now - before;
   return `${difference < 0 ? "-" : "+"}${amountInWords(measure, Math.abs(difference))}`;
 }
 
-/** `1.25x`, or that it is new or gone. */
+/** Formats a factor: `1.25x`, `new` or `gone`. */
 function factorInWords({ before, now }: { readonly before: number; readonly now: number }): string {
   if (before === 0) return "new";
   if (now === 0) return "gone";
   return `${(now / before).toFixed(2)}x`;
 }
 
-/** What there is to say of a trend without steps. */
+/** Returns the sentence for a trend without steps. */
 function unchangedInWords({ builds, isRepeatable }: Trend): string {
   if (builds.length === 1) return "One build: what it is compared with is still to come.";
   return isRepeatable
@@ -92,13 +91,16 @@ function unchangedInWords({ builds, isRepeatable }: Trend): string {
     : "Nothing has changed by more than the runs of one build differ.";
 }
 
-/** How sure a change is. */
+/** Formats the significance of a change. */
 function noiseInWords({ t }: Pick<TrendStep | PartChange, "t">): string {
   if (t === undefined) return "exact";
   return Number.isFinite(t) ? `t = ${t.toFixed(1)}` : "no noise";
 }
 
-/** The program's own place on a path, and by which library: `parse (json.c:12) via realloc`. */
+/**
+ * Formats the program's own location on a path and the library function it called: `parse (json.c:12) via
+ * realloc`.
+ */
 function placeInWords(frames: readonly PartFrame[]): string {
   const own = Math.max(0, ownDepth(librariesOf(frames)));
   const frame = frames[own];
@@ -108,9 +110,10 @@ function placeInWords(frames: readonly PartFrame[]): string {
 }
 
 /**
- * The places of several paths; those that are one place are told apart by their callers: `xmalloc (a.c:4) from parse (json.c:12)`.
+ * Formats the locations of several paths. Equal locations are distinguished by their callers: `xmalloc
+ * (a.c:4) from parse (json.c:12)`.
  *
- * @param isWhole whether all callers of all are named
+ * @param isWhole true to name all callers
  */
 export function placesInWords(paths: readonly (readonly PartFrame[])[], isWhole = false): string[] {
   let places = paths.map(placeInWords);
@@ -139,14 +142,12 @@ function librariesOf(frames: readonly PartFrame[]): (string | undefined)[] {
   return frames.map(({ library }) => library);
 }
 
-/** A commit, or a build that is called otherwise, in few characters. */
 function shortBuild(build: string): string {
   return /^[0-9a-f]{16,64}$/.test(build) ? build.slice(0, 10) : build;
 }
 
 type NamedFrames = ReadonlyMap<bigint, PartFrame>;
 
-/** What all runs of a project say. */
 interface ShownAdvice {
   readonly advice: readonly LayoutAdvice[];
   readonly frames: NamedFrames;
@@ -154,24 +155,25 @@ interface ShownAdvice {
   readonly notes: readonly string[];
 }
 
-/** What saves less than these is in the JSON. */
+/** Most pieces of advice printed; the JSON has all. */
 const MOST_SHOWN = 10;
 
-/** Advice as sentences, what saves most first. */
+/** Prints advice as sentences, largest saving first. */
 export function printAdvice(screen: Screen, { advice, frames, runs, notes }: ShownAdvice): void {
   if (advice.length === 0) screen.print(`Nothing is the same in all of ${plural(runs, "run")}.`);
-  for (const one of advice.slice(0, MOST_SHOWN))
+  for (const item of advice.slice(0, MOST_SHOWN))
     screen.print(
-      ...wrapWords(printable(adviceInWords(one, frames)), screen.width - 2).map((line, at) =>
+      ...wrapWords(printable(adviceInWords(item, frames)), screen.width - 2).map((line, at) =>
         at === 0 ? line : `  ${line}`,
       ),
     );
-  const left = advice.length - MOST_SHOWN;
-  if (left > 0) screen.print(screen.paint.faint(`and ${left} more that save less: --json has all`));
+  const hiddenCount = advice.length - MOST_SHOWN;
+  if (hiddenCount > 0)
+    screen.print(screen.paint.faint(`and ${hiddenCount} more that save less: --json has all`));
   for (const note of notes) screen.print(...wrapWords(note, screen.width).map(screen.paint.faint));
 }
 
-/** A sentence: what is so in all runs, and what it would save. */
+/** Forms a sentence: the pattern found in all runs, and the possible saving. */
 function adviceInWords(advice: LayoutAdvice, frames: NamedFrames): string {
   const place = (site: bigint) => placeInWords([frames.get(site)!]);
   const saves = formatBytes(Math.round(advice.saves));
@@ -192,28 +194,27 @@ function ofLargest(bytes: number): string {
   return rounded === 0 ? "" : `, and the largest working set would be about ${formatBytes(rounded)} smaller`;
 }
 
-/** The same as JSON (docs/report-json.md). */
 export function adviceJson({ advice, frames, runs, notes }: ShownAdvice): string {
   return jsonText({
     schema: "memshade-advice",
     version: 1,
     runs,
-    advice: advice.map((one) => ({
-      kind: one.kind,
-      saves: Math.round(one.saves),
-      runs: one.runs,
-      sentence: adviceInWords(one, frames),
-      places: (one.kind === "cold-fields" ? [one.site] : one.sites).map((site) => {
+    advice: advice.map((item) => ({
+      kind: item.kind,
+      saves: Math.round(item.saves),
+      runs: item.runs,
+      sentence: adviceInWords(item, frames),
+      places: (item.kind === "cold-fields" ? [item.site] : item.sites).map((site) => {
         const { name, file, line } = frames.get(site)!;
         return { function: name, file: file ?? null, line: line === undefined || line === 0 ? null : line };
       }),
-      ...(one.kind === "cold-fields"
+      ...(item.kind === "cold-fields"
         ? {
-            type: one.type ?? null,
-            element: one.element,
-            fields: one.fields.map(({ name, ...field }) => ({ name: name ?? null, ...field })),
+            type: item.type ?? null,
+            element: item.element,
+            fields: item.fields.map(({ name, ...field }) => ({ name: name ?? null, ...field })),
           }
-        : { overlap: one.overlap, savesOfLargest: Math.round(one.savesOfLargest) }),
+        : { overlap: item.overlap, savesOfLargest: Math.round(item.savesOfLargest) }),
     })),
     notTracked: notes,
   });
@@ -232,7 +233,7 @@ code { font: .9em ui-monospace, monospace; overflow-wrap: anywhere; } a { color:
 td.build { min-width: 6rem; } td.day { white-space: nowrap; } @media (max-width: 34rem) { .day { display: none; } td, th { padding: .15rem .3rem; } }
 `;
 
-/** A trend as one HTML file that needs nothing else. */
+/** Formats a trend as a self-contained HTML file. */
 export function trendHtml(trend: Trend): string {
   const { project, measure, builds, steps, failed, notes } = trend;
   const most = Math.max(...builds.map(({ samples }) => meanOf(samples)));
@@ -274,10 +275,10 @@ function stepHtml({ builds, measure }: Trend, step: TrendStep): string {
 
 const BAR = 24;
 const BUILD = 16;
-/** Parts of a step that are told. */
+/** Most parts shown per step. */
 const MOST_PARTS = 5;
 
-/** A line per build with a bar, and below what changed. */
+/** Prints a line with a bar per build, and the changes below. */
 export function printTrend(screen: Screen, trend: Trend): void {
   const { paint } = screen;
   const { builds, measure, steps, project } = trend;
@@ -331,11 +332,14 @@ function printStep(screen: Screen, { builds, measure }: Trend, step: TrendStep):
     const name = names[at]!;
     const room = screen.width - figures.length - noise.length;
     screen.print(
-      paint.amount(figures) + screen.shorten(name, cutEnd(printable(name), room)) + paint.faint(noise),
+      paint.amount(figures) +
+        screen.shorten(name, (columns) => cutEnd(printable(name), columns), room) +
+        paint.faint(noise),
     );
   }
-  const left = step.parts.length - shown.length;
-  if (left > 0) screen.print(paint.faint(`  and ${plural(left, "smaller change")}: --json has all`));
+  const hiddenCount = step.parts.length - shown.length;
+  if (hiddenCount > 0)
+    screen.print(paint.faint(`  and ${plural(hiddenCount, "smaller change")}: --json has all`));
   const moved = step.parts.filter(({ matched }) => matched === "by function").length;
   if (moved > 0)
     screen.print(

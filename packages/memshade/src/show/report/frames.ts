@@ -3,27 +3,29 @@ import { frameName } from "../../explain/analyses/frames/frame-name.ts";
 import type { HeapProfile } from "../../profile/model/heap-profile.ts";
 import { type IndexIntoFrameTable, NONE } from "../../profile/model/indices.ts";
 
-/** A frame as reports show it. */
+/** A frame as shown in reports. */
 export interface FrameDescription {
-  /** Demangled name; where there is none, `func[12]` or the place itself. */
+  /** Demangled name; without a name, `func[12]` or the code location. */
   function: string;
-  /** Index in the original module; null where it is not known. */
+  /** Function index in the original module; null if unknown. */
   index: number | null;
-  /** Of the call in the original module's code section, bytes. */
+  /** Byte offset of the call in the original module's code section. */
   offset: number;
   module?: string;
   file?: string;
   line?: number;
   column?: number;
-  /** The line is that of the nearest earlier place in the function: this one has none. */
+  /**
+   * True if the line is that of the nearest earlier instruction in the function, because this one has none.
+   */
   approximate?: true;
-  /** The function was inlined into that of the next outer frame. */
+  /** True if the function was inlined into that of the next outer frame. */
   inlined?: true;
-  /** The host called this allocation function itself: the offset is that of the function. */
+  /** True if the host called this allocation function directly: the offset is that of the function. */
   calledByHost?: true;
-  /** The library or runtime that the function is of, in words. */
+  /** Name of the library or runtime that the function belongs to. */
   library?: string;
-  /** Code that called a module; the offset is a number of this call among all. */
+  /** Language of host code that called a module; the offset is then a number of the call. */
   language?: "JavaScript";
 }
 
@@ -51,7 +53,7 @@ export function describeFrame(profile: HeapProfile, frame: IndexIntoFrameTable):
   return description;
 }
 
-/** ` of draw.wasm` where a function's name alone would not tell it from those of other modules. */
+/** Formats ` of draw.wasm` if the function's name alone is ambiguous. */
 export function ofModule(profile: HeapProfile, { function: name, index, module }: FrameDescription): string {
   if (module === undefined || profile.modules.length < 2) return "";
   const isTelling = name !== `func[${index}]` && !ambiguousFunctions(profile).has(name);

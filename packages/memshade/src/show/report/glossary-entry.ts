@@ -1,22 +1,22 @@
-/** A word of the reports that needs explaining. docs/glossary.md is made of these. */
+/** A glossary entry. docs/glossary.md is generated from these. */
 export interface GlossaryEntry {
   readonly word: string;
-  /** Other words for it. */
+  /** Synonyms. */
   readonly also?: readonly string[] | undefined;
-  /** Sentences. */
+  /** One or more sentences. */
   readonly text: string;
-  /** Of a finding: what to try. */
+  /** Advice, for kinds of findings. */
   readonly advice?: string | undefined;
   /** Page below docs/ with more, and its heading. */
   readonly more?: string | undefined;
 }
 
-/** Its word, and the other words for it. */
+/** Returns the word and its synonyms. */
 export function namesOf({ word, also = [] }: GlossaryEntry): string[] {
   return [word, ...also];
 }
 
-/** A word in the form in which words are compared. */
+/** Normalizes a word for comparison. */
 export function plain(text: string): string {
   return text
     .toLowerCase()

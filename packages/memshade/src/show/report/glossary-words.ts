@@ -4,7 +4,7 @@ import { MEASURES } from "../../explain/measures/index.ts";
 import type { Measure } from "../../explain/measures/measure.ts";
 import { type GlossaryEntry, namesOf, plain } from "./glossary-entry.ts";
 
-/** Kinds of findings: what `memshade report` begins with. */
+/** Entries of findings, which come first in `memshade report`. */
 const FINDINGS: readonly GlossaryEntry[] = KINDS.map(({ kind, also, meaning, advice, more }) => ({
   word: kind,
   also,
@@ -13,7 +13,7 @@ const FINDINGS: readonly GlossaryEntry[] = KINDS.map(({ kind, also, meaning, adv
   more,
 }));
 
-/** Kinds of what every program has a little of. */
+/** Kinds of waste that every program has a little of. */
 const COMMON = KINDS.filter(({ leastPart }) => leastPart === LEAST_COMMON_PART).map(({ kind }) => kind);
 
 const WORDS: readonly GlossaryEntry[] = [
@@ -188,7 +188,7 @@ const WORDS: readonly GlossaryEntry[] = [
   },
 ];
 
-/** All words, those of findings first; then measures that are no words of these. */
+/** All entries: findings, then other words, then measures without an entry among these. */
 export const GLOSSARY: readonly GlossaryEntry[] = [
   ...FINDINGS,
   ...WORDS,
@@ -197,12 +197,12 @@ export const GLOSSARY: readonly GlossaryEntry[] = [
 
 function ofMeasures(entries: readonly GlossaryEntry[]): GlossaryEntry[] {
   const ids = new Set(MEASURES.map(({ id }) => id));
-  const known = new Set(entries.flatMap(namesOf).map(plain));
+  const knownNames = new Set(entries.flatMap(namesOf).map(plain));
   return MEASURES.flatMap((measure) => {
-    if (known.has(plain(measure.id))) return [];
-    const others = (measure.aliases ?? []).map((alias) => (typeof alias === "string" ? alias : alias.word));
-    const also = others.filter((word) => !known.has(plain(word)) && !ids.has(word));
-    for (const word of also) known.add(plain(word));
+    if (knownNames.has(plain(measure.id))) return [];
+    const aliases = (measure.aliases ?? []).map((alias) => (typeof alias === "string" ? alias : alias.word));
+    const also = aliases.filter((word) => !knownNames.has(plain(word)) && !ids.has(word));
+    for (const word of also) knownNames.add(plain(word));
     const explained = entries.find(({ word }) => word === measure.explainedBy);
     return {
       word: measure.id,

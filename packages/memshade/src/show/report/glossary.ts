@@ -2,13 +2,13 @@ import { nearest } from "../../explain/analyses/nearest-words.ts";
 import { type GlossaryEntry, namesOf, plain } from "./glossary-entry.ts";
 import { GLOSSARY } from "./glossary-words.ts";
 
-/** The entry of a word, in whatever case, also by another word for it. */
+/** Returns the entry of a word or synonym; case is ignored. */
 export function glossaryEntry(text: string): GlossaryEntry | undefined {
-  const asked = plain(text);
-  return GLOSSARY.find((entry) => namesOf(entry).some((name) => plain(name) === asked));
+  const wanted = plain(text);
+  return GLOSSARY.find((entry) => namesOf(entry).some((name) => plain(name) === wanted));
 }
 
-/** The words that are most like a text, at most three. */
+/** Returns the words most similar to a text, at most three. */
 export function nearestWords(text: string): string[] {
   const names = GLOSSARY.flatMap((entry) =>
     namesOf(entry).map((name) => ({ word: entry.word, name: plain(name) })),

@@ -9,18 +9,18 @@ import {
 } from "../../profile/model/format.ts";
 import type { Clock } from "../../profile/model/run.ts";
 
-/** Units of measures, and those of samples of other tools. */
+/** Units of measures, and of samples of other tools. */
 export type AmountUnit = MeasureUnit | "count" | "nanoseconds";
 
-/** Whether the unit of the virtual clock stands behind each lifetime, or elsewhere: see {@link clockOf}. */
+/** Position of the virtual clock's unit: after each lifetime, or elsewhere, see {@link clockOf}. */
 type PlaceOfUnit = "behind" | "elsewhere";
 
-/** The unit of the virtual clock in brackets, where amounts are lifetimes on it; else nothing. */
+/** Formats the unit of the virtual clock in brackets, if amounts are lifetimes; else empty. */
 export function clockOf(unit: AmountUnit, clock: Clock): string {
   return unit === "clock" && clock.kind === "virtual" ? ` (${clockUnit(clock)})` : "";
 }
 
-/** How amounts of a unit are written. */
+/** Returns the formatter of a unit's amounts. */
 export function amountFormat(
   unit: AmountUnit,
   clock?: Clock | undefined,

@@ -48,7 +48,7 @@ beforeAll(() => {
     "--exact-histogram",
     "--objects",
     "--locality",
-    "exact",
+    "--locality-rate=1",
     "--who",
   ];
   const { status, stderr } = memshade("run", ...tools, "--out", "run", "shop/shop.wasm");
@@ -82,7 +82,7 @@ describe("memshade report --html", () => {
       // The page names files as the terminal does.
       summary.map(({ says }: { says: string }) => says.replace("./shop.c", "shop.c")),
     );
-    // Each of the five things that are planted in the program is told with its contexts, whose sum is its amount.
+    // Each of the five problems planted in the program is reported with its contexts, whose sum is the finding's amount.
     for (const finding of page.findings.filter(({ kind }) => kind !== "silent")) {
       const { values } = weight(page, finding.weight!);
       expect(

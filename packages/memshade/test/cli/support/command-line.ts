@@ -7,7 +7,7 @@ import { afterAll } from "vitest";
 import type { Run } from "../../../src/profile/model/run.ts";
 import { MAIN } from "../../command.ts";
 
-// Erasing types and compiling takes most of the time of a short process; this way it is done once for all of them.
+// Erasing types and compiling takes most of the time of a short process; the cache does this once for all processes.
 const COMPILE_CACHE = fileURLToPath(
   new URL("../../../../../node_modules/.cache/test-processes", import.meta.url),
 );
@@ -28,7 +28,7 @@ export interface StartOptions {
 const folders: string[] = [];
 const processGroups: number[] = [];
 
-/** A program that was started: what it has printed so far and how it ends. */
+/** A started program: its output so far, and its end. */
 export class Started {
   readonly child: ChildProcess;
   readonly ended: Promise<Outcome>;
@@ -50,7 +50,6 @@ export class Started {
     });
   }
 
-  /** Resolves when the program has printed a text to either stream. */
   async printed(text: string): Promise<void> {
     while (!this.stdout.includes(text) && !this.stderr.includes(text)) {
       if (this.child.exitCode !== null || this.child.signalCode !== null)
@@ -66,7 +65,7 @@ export function startNode(args: readonly string[], options: StartOptions): Start
     cwd: options.cwd,
     env: { ...process.env, NODE_OPTIONS: "", NODE_COMPILE_CACHE: COMPILE_CACHE, ...options.env },
     stdio: ["pipe", "pipe", "pipe"],
-    // A process group of its own, so that nothing a failed test has started outlives it.
+    // The program gets its own process group, so that no child of a failed test outlives the test.
     detached: true,
   });
   if (child.pid !== undefined) processGroups.push(child.pid);
@@ -84,7 +83,6 @@ export function memshade(args: readonly string[], options: StartOptions): Promis
   return startMemshade(args, { input: "", ...options }).ended;
 }
 
-/** A new folder, removed when the tests of the file are over. */
 export function newFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "memshade-test-"));
   folders.push(folder);
@@ -96,12 +94,11 @@ afterAll(() => {
     try {
       process.kill(-group, "SIGKILL");
     } catch {
-      // It has ended, as it should.
+      // The group has ended, as it should.
     }
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
-/** Names of the run folders below the default place. */
 export function runFolders(cwd: string): string[] {
   try {
     return readdirSync(join(cwd, "memshade.out")).sort();
@@ -114,7 +111,6 @@ export function readRun(folder: string): Run {
   return JSON.parse(readFileSync(join(folder, "run.json"), "utf8")) as Run;
 }
 
-/** The one run below the default place. */
 export function onlyRun(cwd: string): Run {
   const names = runFolders(cwd);
   if (names.length !== 1) throw new Error(`expected one run, found ${names.join(", ") || "none"}`);

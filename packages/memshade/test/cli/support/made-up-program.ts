@@ -2,7 +2,7 @@ import { randomNumbers } from "../../profile/formats/mutations.ts";
 
 type Random = (below: number) => number;
 
-/** Ways in which a function of a program made up at random gets to the next one, `next(x)`. */
+/** Ways in which a function of a random program calls the next one, `next(x)`. */
 const STEPS: readonly ((next: string, random: Random) => string)[] = [
   (next, random) => `return ${next}(x + ${random(9)}) * ${2 + random(9)};`,
   (next) => `char room[x % 7 + 40]; fill(room, sizeof room);\n  return ${next}(x) + room[3];`,
@@ -18,7 +18,7 @@ const STEPS: readonly ((next: string, random: Random) => string)[] = [
     `static int left = ${1 + random(4)};\n  if (left-- > 0) return again(x) + 1;\n  return ${next}(x) + left;`,
 ];
 
-/** A program in C of up to a dozen functions of random kinds, each of which calls the next one; the last one crashes. */
+/** A C program of up to a dozen functions of random kinds, each of which calls the next; the last one crashes. */
 export function madeUpProgram(seed: number): string {
   const numbers = randomNumbers(seed);
   const random: Random = (below) => Math.floor(numbers() * below);

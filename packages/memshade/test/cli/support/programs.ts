@@ -13,14 +13,13 @@ export function assemble(text: string): Uint8Array<ArrayBuffer> {
   }
 }
 
-/** Writes an assembled program into a folder and returns its path. */
 export function writeProgram(folder: string, name: string, text: string): string {
   const path = join(folder, name);
   writeFileSync(path, assemble(text));
   return path;
 }
 
-/** A bump allocator that goes by the usual names: blocks start at 4096, 16 bytes apart. */
+/** A bump allocator with the usual function names: blocks start at 4096, 16 bytes apart. */
 export const ALLOCATOR = `
   (global $top (mut i32) (i32.const 4096))
   (func $malloc (export "malloc") (param $size i32) (result i32)
@@ -31,7 +30,7 @@ export const ALLOCATOR = `
     (local.get $block))
   (func $free (export "free") (param i32))`;
 
-/** A library that allocates and touches `count` blocks of 24 bytes, and can be kept busy for good. */
+/** A library that allocates and touches `count` blocks of 24 bytes, and can be kept busy forever. */
 export const LIBRARY = `(module
   (import "host" "notify" (func $notify (param i32)))
   (memory (export "memory") 2)
@@ -51,13 +50,12 @@ export const LIBRARY = `(module
   (func (export "trap") (drop (call $malloc (i32.const 8))) unreachable)
   (func (export "answer") (param i32 i32) (result i32) (i32.const 42)))`;
 
-/** A module that is not valid: its code names a local that tools add. */
+/** An invalid module: its code refers to a local that only tools add. */
 export const READS_A_LOCAL_TOO_MANY = `(module
   (memory (export "memory") 2)
   ${ALLOCATOR}
   (func (export "_start") (i32.store (local.get 0) (i32.const 1))))`;
 
-/** A WASI program around `body`, with a few helpers. */
 export function wasiProgram(body: string): string {
   return `(module
   (import "wasi_snapshot_preview1" "proc_exit" (func $proc_exit (param i32)))
@@ -76,7 +74,7 @@ export function wasiProgram(body: string): string {
   (func (export "_start") ${body}))`;
 }
 
-/** Copies standard input to standard output, byte by byte count as the system hands it over. */
+/** Copies standard input to standard output, as many bytes at a time as the system provides. */
 export const COPY_INPUT = wasiProgram(`
     (local $read i32)
     (call $leak (i32.const 100))
@@ -89,7 +87,7 @@ export const COPY_INPUT = wasiProgram(`
       (call $write (i32.const 65536) (local.get $read))
       (br $more)))`);
 
-/** Says that it is ready and never ends. */
+/** Reports that it is ready and never ends. */
 export const SPIN = wasiProgram(`
     (call $leak (i32.const 64))
     (call $say_ready)
@@ -111,7 +109,6 @@ export const RECURSE = `(module
     (i32.add (call $down (i32.add (local.get 0) (i32.const 1))) (i32.const 1)))
   (func (export "_start") (drop (call $down (i32.const 0)))))`;
 
-/** Allocates and frees at `count` call sites, one after the other. */
 export function manySites(count: number): string {
   const site = "(call $free (call $malloc (i32.const 32)))";
   return wasiProgram(site.repeat(count));

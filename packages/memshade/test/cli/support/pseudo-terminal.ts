@@ -7,10 +7,9 @@ import headless from "@xterm/headless";
 import { MAIN } from "../../command.ts";
 
 const POLL_MS = 20;
-/** Longer than anything takes on a busy machine; what is not there by then never comes. */
+/** Time limit, longer than any command takes on a busy machine. */
 const PATIENCE_MS = 40_000;
 
-/** Whether a command can be run in a pseudo-terminal here. */
 export const hasPseudoTerminals = spawnSync("script", ["--version"]).status === 0;
 
 export const UP = "\u001b[A";
@@ -25,19 +24,18 @@ export interface TerminalOptions {
   readonly columns?: number;
   readonly rows?: number;
   readonly env?: Readonly<Record<string, string>>;
-  /** Node's own, before the command's. */
   readonly execArgv?: readonly string[];
-  /** A shell waits for it that goes on when it is suspended, and brings it back after Enter. */
+  /** True to run the command as a job of a shell: the shell continues when the job is suspended, and resumes it after Enter. */
   readonly isJob?: boolean;
 }
 
-/** A command at a terminal: keys go in, and the screen is there to read, as a person sees it. */
+/** A command at a terminal: tests send keys and read the screen as a person sees it. */
 export class PseudoTerminal {
   readonly #child: ChildProcess;
   readonly #terminal: InstanceType<typeof headless.Terminal>;
   readonly #folder: string;
   readonly #ended: Promise<number | null>;
-  /** Everything that was written, escape sequences included. */
+  /** The whole output, including escape sequences. */
   raw = "";
 
   constructor(args: readonly string[], options: TerminalOptions) {
@@ -70,7 +68,7 @@ export class PseudoTerminal {
     this.#child.stdin!.write(keys.join(""));
   }
 
-  /** The lines of the screen, without spaces at their ends. */
+  /** Lines of the screen, without trailing spaces. */
   async screen(): Promise<string[]> {
     await new Promise<void>((resolve) => this.#terminal.write("", resolve));
     const { active } = this.#terminal.buffer;
@@ -79,7 +77,7 @@ export class PseudoTerminal {
     );
   }
 
-  /** The screen once it fits, which it does sooner or later. */
+  /** Waits until the screen fits. */
   async until(fits: (screen: readonly string[]) => boolean, what: string): Promise<string[]> {
     const end = performance.now() + PATIENCE_MS;
     for (;;) {
@@ -98,13 +96,12 @@ export class PseudoTerminal {
     );
   }
 
-  /** Changes the size as a window's is changed. */
   resize(columns: number, rows: number): void {
     this.#terminal.resize(columns, rows);
     spawnSync("stty", ["-F", this.#device, "cols", `${columns}`, "rows", `${rows}`]);
   }
 
-  /** Settings of the terminal: `echo`, `icanon` and so on, with a minus in front of those that are off. */
+  /** Settings of the terminal, such as `echo` and `icanon`; a minus marks those that are off. */
   get settings(): string {
     return spawnSync("stty", ["-F", this.#device, "-a"], { encoding: "utf8" }).stdout;
   }
@@ -113,13 +110,11 @@ export class PseudoTerminal {
     return readFileSync(this.#name, "utf8").trim();
   }
 
-  /** Whether the other screen of the terminal is shown. */
   async isFullScreen(): Promise<boolean> {
     await this.screen();
     return this.#terminal.buffer.active.type === "alternate";
   }
 
-  /** The exit code, once the command has ended. */
   async ended(): Promise<number | null> {
     const code = await this.#ended;
     if (existsSync(this.#folder)) rmSync(this.#folder, { recursive: true });

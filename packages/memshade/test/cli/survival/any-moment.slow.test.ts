@@ -17,7 +17,7 @@ const blow: fc.Arbitrary<Blow> = fc.record({
   hasEarlierRun: fc.boolean(),
 });
 
-/** Some seconds each; `MEMSHADE_SURVIVAL` asks for more of them. */
+/** Number of cases, some seconds each; `MEMSHADE_SURVIVAL` changes it. */
 const CASES = Number(process.env.MEMSHADE_SURVIVAL ?? 6);
 
 describe.runIf(process.platform === "linux")("a run that is struck at any moment", () => {

@@ -7,7 +7,6 @@ import { MAIN } from "../../command.ts";
 import { memshade, newFolder, readRun, startMemshade } from "../support/command-line.ts";
 import { ALLOCATOR, EXIT_7, LIBRARY, manySites, SPIN, TRAP, writeProgram } from "../support/programs.ts";
 
-/** A script that uses the library, then runs `end`. */
 function writeScript(cwd: string, end: string): void {
   writeProgram(cwd, "library.wasm", LIBRARY);
   writeFileSync(
@@ -98,7 +97,7 @@ describe("a profile that cannot be written", () => {
           `(func (export "sites") ${"(call $free (call $malloc (i32.const 32)))".repeat(SITES)}) (func (export "spin")`,
         ),
       );
-      // The limit is of the shell's blocks, of half a KiB or one.
+      // The shell's limit is in blocks of half a KiB or one KiB.
       const limited = (args: string) =>
         spawnSync("sh", ["-c", `ulimit -f 16; exec "${process.execPath}" "${MAIN}" ${args}`], {
           cwd,
@@ -156,7 +155,7 @@ describe("a profile that cannot be written", () => {
 });
 
 describe("a second signal while a profile is written", () => {
-  /** Seven calls at each of six levels: so many contexts take a while. */
+  /** Seven calls at each of six levels: so many contexts take time to write. */
   const LEVELS = 6;
   const tree = Array.from(
     { length: LEVELS + 1 },
@@ -173,7 +172,7 @@ describe("a second signal while a profile is written", () => {
     writeProgram(cwd, "library.wasm", program);
     const started = startMemshade(["node", "--max-contexts", "200000", "--out", "here", "main.cjs"], { cwd });
     await started.printed("busy");
-    // One of them begins the writing, and another one comes in the middle of it.
+    // One signal begins the writing; another arrives in the middle of it.
     const again = setInterval(() => started.child.kill("SIGTERM"), 600);
     const { signal, stderr } = await started.ended;
     clearInterval(again);
@@ -197,9 +196,9 @@ describe("a process that memshade node has started", () => {
     await started.printed("busy");
     const pid = Number(/pid (\d+)/.exec(started.stdout)![1]);
     started.child.kill("SIGKILL");
-    // Its streams are closed when both have ended.
+    // The streams close when both processes have ended.
     const { stderr } = await started.ended;
-    // An ended process has its number until who adopted it has noticed.
+    // An ended process keeps its number until its adopter has reaped it.
     while (isProcess(pid)) await new Promise((done) => setTimeout(done, 10));
     expect(stderr).toBe("memshade: profile written to here; see it with: memshade report here\n");
     expect(readRun(join(cwd, "here")).end).toEqual({ kind: "signal", signal: "SIGKILL" });

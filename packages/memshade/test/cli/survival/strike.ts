@@ -11,25 +11,22 @@ import {
 } from "../support/command-line.ts";
 import { LIBRARY, manySites, wasiProgram, writeProgram } from "../support/programs.ts";
 
-/** Starts memshade: the sources or what is built. */
+/** Starts memshade from the sources or from the built files. */
 export type Start = (args: readonly string[], options: StartOptions) => Started;
 
-/** What happens to a run, and when. */
 export interface Blow {
   program: "wasi" | "wasi-busy" | "node" | "node-busy" | "node-script";
-  /** What it waits for before the first signal: the start of memshade, of the program, or of the writing of the profile. */
+  /** Event before the first signal: the start of memshade, of the program, or of writing the profile. */
   moment: "start" | "program" | "writing";
-  /** From that moment on. */
   delayMs: number;
   target: "memshade" | "child" | "all";
   signals: { name: "SIGINT" | "SIGTERM" | "SIGKILL"; gapMs: number }[];
   hasEarlierRun: boolean;
 }
 
-/** So many sites make a profile that takes a moment to write. */
+/** With this number of sites, writing the profile takes a moment. */
 const SITES = 3000;
 
-/** Programs of all kinds, in a folder of their own. */
 export function survivalPrograms(): string {
   const home = newFolder();
   const sites = manySites(SITES).replace(
@@ -60,7 +57,7 @@ export function survivalPrograms(): string {
   return home;
 }
 
-/** Strikes a run and returns what is wrong with what is left, in sentences; nothing if all is well. */
+/** Sends the signals to a run. Returns the faults of the remaining files as sentences; none if all is well. */
 export async function strike(start: Start, programs: string, blow: Blow): Promise<string[]> {
   const cwd = newFolder();
   const temporary = join(cwd, "tmp");
@@ -81,7 +78,7 @@ export async function strike(start: Start, programs: string, blow: Blow): Promis
     blow.moment === "start" ||
     (blow.moment === "program" && started.stdout.includes("ready")) ||
     (blow.moment === "writing" && isWriting());
-  // What never ends by itself is never written by itself.
+  // A program that never ends by itself never begins to write.
   if (blow.moment === "writing" && /busy|script/.test(blow.program)) {
     while (!hasEnded && !started.stdout.includes("ready")) await pause(1);
     send(cli, "SIGTERM");
@@ -96,7 +93,7 @@ export async function strike(start: Start, programs: string, blow: Blow): Promis
     isCliKilled ||= name === "SIGKILL" && blow.target !== "child";
     await pause(gapMs);
   }
-  // Whatever has not ended by now needs a word.
+  // A program that is still running now must be ended by a signal.
   if (!hasEnded && /busy|script/.test(blow.program)) send(cli, "SIGTERM");
   const outcome = await started.ended;
   const wrong: string[] = [];
@@ -107,10 +104,10 @@ export async function strike(start: Start, programs: string, blow: Blow): Promis
     }
     await pause(10);
   }
-  // What was signalled in its first moments has recorded nothing.
+  // A process that is signalled at its very start has recorded nothing.
   if (/SyntaxError|ReferenceError|TypeError/.test(outcome.stderr))
     wrong.push("the program of the test is wrong");
-  // Whoever asks for a run, as report does, settles first what was struck between two steps.
+  // Commands that read a run, such as report, first finish a replacement that was interrupted between two steps.
   await settleRun(join(cwd, "runs", "here"));
   const mustSay = wasReady && blow.program !== "node-script" && !isCliKilled;
   wrong.push(...(await faultsOf(join(cwd, "runs", "here"), outcome, mustSay, blow)));
@@ -126,7 +123,7 @@ export async function strike(start: Start, programs: string, blow: Blow): Promis
   );
 }
 
-/** What does not go together: a folder, what was said of it, and what was there before. */
+/** Contradictions between the folder, the messages about it, and its earlier content. */
 async function faultsOf(
   folder: string,
   { stderr }: Outcome,
@@ -161,11 +158,11 @@ function send(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // It has ended.
+    // The process has ended.
   }
 }
 
-/** The processes of a group that have not ended. */
+/** Processes of a group that have not ended. */
 function membersOf(group: number): number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))

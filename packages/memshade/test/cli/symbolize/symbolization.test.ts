@@ -27,7 +27,6 @@ function symbolizationOf(binary: string): Symbolization {
   });
 }
 
-/** The sections of a module with their heads. */
 function sectionsOf(bytes: Uint8Array): { isDebug: boolean; bytes: Uint8Array }[] {
   const sections: { isDebug: boolean; bytes: Uint8Array }[] = [];
   for (let at = 8; at < bytes.length; ) {

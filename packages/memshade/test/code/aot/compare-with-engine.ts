@@ -1,4 +1,4 @@
-// Runs a module in the engine and as machine code, with the same calls, and says where they differ.
+// Runs a module in the engine and as machine code with the same calls, and reports the differences.
 
 import { compile } from "../../../src/code/aot/compile.ts";
 import type { CompileOptions } from "../../../src/code/aot/module-context.ts";
@@ -10,7 +10,6 @@ import { randomCode, randomNumber } from "./random-code.ts";
 export const CALLS_OF_EACH = 6;
 const PAGE_BYTES = 0x1_0000;
 
-/** What differs in the module of a seed, and how many calls were compared. */
 export function compareSeed(
   seed: number,
   options: CompileOptions = {},
@@ -28,7 +27,7 @@ export function compareSeed(
       const args = params.map(() => randomNumber(choices));
       names.push(`${name}(${args})`);
       expected.push(callInEngine(instance.exports[name] as Call, params, args, result));
-      // The upper half of an i32 is what a caller leaves there.
+      // The upper half of an i32 register is undefined.
       commands.push({ kind: "call", entry: native.entries.get(name) as number, args });
     }
   commands.push({ kind: "read", address: 0, length: PAGE_BYTES });

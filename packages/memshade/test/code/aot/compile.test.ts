@@ -62,7 +62,7 @@ describe("what no machine code is made of", () => {
 
 describe.skipIf(!RUNS_NATIVE)("machine code", () => {
   it("does not load a parameter over another value where only a later one needs the register", () => {
-    // $late is written before it is read, so what was passed for it is nobody's.
+    // $late is written before it is read, so the passed value is never used.
     const text = `(module (func (export "f") (param $a i64) (param $late i64) (result i64)
       (local.set $late (i64.const 5))
       (loop $again (local.set $a (i64.add (local.get $a) (local.get $late)))
@@ -141,7 +141,8 @@ describe.skipIf(!RUNS_NATIVE)("machine code", () => {
         (i64.add (call $g (local.get 0)) (i64.mul (local.get 0) (local.get 0)))))`),
     );
     const { rows, saved, start, end } = functions.find(({ name }) => name === "f") as (typeof functions)[0];
-    // r15, one register for the parameter, and a word for the alignment; then back, and as in the body for what follows.
+    // Pushes of r15, one register for the parameter, and a word for the alignment; then the pops, and the body's rule again for the code
+    // behind.
     expect(rows.map(({ cfa }) => cfa)).toEqual([8, 16, 24, 32, 24, 16, 8, 32]);
     expect(saved.map(({ register, at }) => [register, at])).toEqual([
       [15, 16],

@@ -3,7 +3,10 @@ import { readScripts, SUITE } from "../../core-suite/script.ts";
 import { RUNS_NATIVE } from "./native-host.ts";
 import { runSuiteScript } from "./suite.ts";
 
-/** A copy or a fill that leaves memory traps before anything is written in wasm, and on its way here; one of no bytes does not trap. */
+/**
+ * An out-of-bounds copy or fill in wasm traps before it writes. The machine code traps at the first byte out of bounds, and not at all for
+ * a length of 0.
+ */
 const BULK_TRAPS = [
   "bulk:45",
   "bulk:46",
@@ -17,7 +20,7 @@ const BULK_TRAPS = [
   "memory_copy:4885",
   "memory_copy:4897",
 ];
-/** What other modules of the script wrote into a memory that they import. */
+/** Values that other modules of the script wrote into an imported memory. */
 const SHARED_MEMORIES = [
   "linking:506",
   "linking:563",
@@ -40,7 +43,7 @@ describe.skipIf(scripts.length === 0)(
       { registers: 3, what: "with 3 registers", least: 900 },
       { registers: 6, what: "with 6 registers", least: 9_000 },
     ])("$what", ({ registers, least }) => {
-      // Of those with few registers, each runs another third of the scripts.
+      // Each of the settings with few registers runs another third of the scripts.
       const part = scripts.filter((_, i) => registers === 12 || i % 3 === registers / 3);
       const different: string[] = [];
       let equal = 0;

@@ -1,5 +1,5 @@
-// A tiny host for machine code: an executable of our own that maps linear memory, reads commands from its input, calls functions and
-// turns signals into traps.
+// A tiny host for machine code: an executable that maps linear memory, reads commands from its input, calls functions and turns signals
+// into traps.
 import { spawnSync } from "node:child_process";
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -30,7 +30,6 @@ import {
   VECTOR,
 } from "../../../src/code/x64/index.ts";
 
-/** Whether this machine runs what is compiled. */
 export const RUNS_NATIVE = process.platform === "linux" && process.arch === "x64";
 if (!RUNS_NATIVE) console.warn("SKIPPED: machine code of x86-64 Linux does not run here");
 
@@ -38,7 +37,6 @@ const ET_EXEC = 2;
 const HOST_AT = 0x40_0000;
 const CODE_AT = 0x60_0000;
 const DATA_AT = 0x1000_0000;
-/** Words of the data segment. */
 const WORDS = {
   memory: 0,
   savedStack: 8,
@@ -54,7 +52,7 @@ const SIGNAL_STACK = 0x2000;
 const SIGNAL_STACK_BYTES = 0x4000;
 const DATA_BYTES = 0x8000;
 const GLOBALS_BYTES = 0x1_0000;
-/** Behind 4 GiB of memory an offset reaches 4 GiB further. */
+/** Reserved size: 4 GiB of memory, plus an offset of up to 4 GiB. */
 const RESERVED_BYTES = 0x2_0002_0000;
 
 const COMMAND_BYTES = 256;
@@ -90,10 +88,10 @@ export type Reply =
   | { kind: "trap"; why: string }
   | { kind: "bytes"; bytes: Uint8Array };
 
-/** What `c` functions of the host do: `argument_sum` adds up six, `stack_alignment` gives rsp modulo 16. */
+/** `c` functions of the host: `argument_sum` adds up six arguments, `stack_alignment` returns rsp modulo 16. */
 const C_FUNCTIONS = ["argument_sum", "stack_alignment"];
 
-/** Runs commands on the code in one process. `pages`: of linear memory, 64 KiB each. */
+/** Runs commands on the code in one process. @param pages of linear memory, 64 KiB each */
 export function runNative(native: NativeCode, pages: number, commands: readonly Command[]): Reply[] {
   const folder = mkdtempSync(join(tmpdir(), "memshade-aot-"));
   try {
@@ -181,7 +179,6 @@ function executable(native: NativeCode, pages: number): Uint8Array {
   });
 }
 
-/** The host's own code. */
 class Host {
   readonly asm = new Assembler();
   readonly start: Label;
@@ -207,7 +204,7 @@ class Host {
     asm.put("cmp", 8, RAX, WRITE);
     asm.jump(write, "e");
 
-    // Values that a function must keep: whoever changes one is told from a trap.
+    // Values of callee-saved registers. A changed register is reported as such, not as a trap.
     const kept: readonly Register[] = [RBX, RBP, R12, R13, R14, R15];
     asm.put("mov", 8, place(undefined, DATA_AT + WORDS.savedStack), RSP);
     for (const [i, register] of kept.entries()) asm.put("mov", 4, register, 0x1234567 + i);
@@ -332,7 +329,7 @@ class Host {
     asm.put("syscall", 8);
   }
 
-  /** The address in the process of one in linear memory. */
+  /** Computes the process address of a linear address. */
   #address(to: Register, from: ReturnType<typeof place>): void {
     this.asm.put("mov", 8, to, from);
     this.asm.put("add", 8, to, place(undefined, DATA_AT + WORDS.memory));

@@ -3,7 +3,7 @@ import { compile } from "../../../src/code/aot/compile.ts";
 import { wat } from "../../support/assemble.ts";
 import { type Reply, RUNS_NATIVE, runNative } from "./native-host.ts";
 
-/** Results of calls of exported functions, one after another in one process; a trap is its reason. */
+/** Results of calls of exported functions, in order in one process; the reason if a call traps. */
 function run(text: string, calls: readonly (readonly [string, ...bigint[]])[]): (bigint | string)[] {
   const native = compile(wat(text));
   const commands = calls.map(([name, ...args]) => ({
@@ -62,7 +62,7 @@ describe.skipIf(!RUNS_NATIVE)("functions of the module `native`", () => {
   });
 
   it("do not take a large constant for a short distance", () => {
-    // 0xfffffffffffff000 is -4096, 0x80000000 is no 32-bit displacement, and neither is 2^32 - 8.
+    // 0xfffffffffffff000 is -4096. 0x80000000 and 2^32 - 8 do not fit into a 32-bit displacement.
     const module = `(module
       (import "native" "load64" (func $load64 (param i64) (result i64)))
       (import "native" "store64" (func $store64 (param i64 i64)))
@@ -166,7 +166,7 @@ describe.skipIf(!RUNS_NATIVE)("functions of the module `native`", () => {
         (call $frame))
       (func (export "return") (result i32)
         (i64.eq (call $return) (call $load64 (call $stack)))))`;
-    // What the host has in rbp.
+    // The host's value of rbp.
     expect(run(module, [["frame"], ["frameOfBusy"], ["return"]])).toEqual([0x1234568n, 0x1234568n, 1n]);
     const inner = `(module (import "native" "returnAddress" (func $return (result i64)))
       (func $inner (result i64) (call $return)) (func (export "f") (result i64) (call $inner)))`;

@@ -1,4 +1,4 @@
-// Random modules of the instructions that machine code is made of. A seed gives one module; every call comes to an end.
+// Random modules of the instructions that machine code supports. A seed gives one module, and every call terminates.
 import { loweringsById } from "../../../src/code/aot/subset.ts";
 import * as Op from "../../../src/code/wasm/op.generated.ts";
 import { ACCESS_BYTES, OPCODES, PREFIX_BASE } from "../../../src/code/wasm/opcodes.ts";
@@ -9,7 +9,7 @@ import { Choices } from "../../support/random-module.ts";
 const TYPES: readonly ValType[] = [I32, I64, V128];
 const NAMES: Readonly<Record<string, ValType>> = { i32: I32, i64: I64, v128: V128 };
 const FUNCTIONS = 8;
-/** Only they are exported: JavaScript has no vectors. */
+/** Types that may be exported: JavaScript has no vectors. */
 const isOutside = (type: ValType) => type !== V128;
 const EMPTY = 0x40;
 const NUMBERS = [
@@ -50,7 +50,7 @@ interface Simple {
 
 const [VALUES, EFFECTS] = sortInstructions();
 
-/** Instructions of the subset without control flow, by the type of their result; those without one apart. */
+/** Instructions of the subset without control flow, by result type; those without a result separately. */
 function sortInstructions(): [Map<ValType, Simple[]>, Simple[]] {
   const values = new Map<ValType, Simple[]>(TYPES.map((type) => [type, []]));
   const effects: Simple[] = [];
@@ -74,7 +74,6 @@ interface Signature {
 
 export interface RandomModule {
   bytes: Uint8Array;
-  /** Exported functions, with the types of their parameters and results. */
   exports: { name: string; params: readonly ValType[]; result: ValType | undefined }[];
 }
 
@@ -134,9 +133,9 @@ class BodyWriter {
   readonly #index: number;
   readonly #out = new ByteWriter();
   readonly #locals: ValType[];
-  /** What branches to each open block bring. */
+  /** Operand types that branches to each open block carry. */
   readonly #labels: (readonly ValType[])[] = [];
-  /** Locals that count the rounds of loops; nothing else is written to them. */
+  /** Locals that count the rounds of loops; nothing else writes to them. */
   readonly #counters: number[] = [];
   #budget = 90;
 
@@ -224,7 +223,7 @@ class BodyWriter {
     operands.forEach((type, i) => {
       this.#value(type, depth - 1);
       if (!access || i > 0) return;
-      // Most accesses stay inside; atomic ones are aligned, since others trap in wasm only.
+      // Most accesses stay in bounds. Atomic ones are aligned, because unaligned ones trap in wasm only.
       if (atomic) this.#out.u8(Op.I32_CONST).s32Leb(0x7ff8).u8(Op.I32_AND);
       else if (choices.chance(95))
         this.#out
@@ -278,7 +277,7 @@ class BodyWriter {
     this.#out.u8(Op.END);
   }
 
-  /** A call of a function before this one with these results, if there is one. */
+  /** A call of an earlier function with these results, if there is one. */
   #call(results: readonly ValType[], depth: number): boolean {
     const fitting = [...this.#signatures.keys()].filter(
       (i) => i < this.#index && `${this.#signatures[i].results}` === `${results}`,
@@ -362,7 +361,6 @@ class BodyWriter {
     this.#labels.length -= 2;
   }
 
-  /** A branch, conditional or by a table, or a return. */
   #leave(depth: number): void {
     const choices = this.#choices;
     const open = this.#labels.map((types, i) => ({ types, label: this.#labels.length - 1 - i }));
@@ -390,7 +388,7 @@ class BodyWriter {
     this.#labels.pop();
   }
 
-  /** Something is added to what a place has, as one instruction can do it. */
+  /** Adds to a word in memory, in the form of one read-modify-write instruction. */
   #update(): void {
     const choices = this.#choices;
     const wide = choices.chance(50);
@@ -432,5 +430,4 @@ class BodyWriter {
   }
 }
 
-/** What stands for a label that nothing branches to. */
 const UNREACHED: readonly ValType[] = [-1];

@@ -14,7 +14,7 @@ import { USUAL_RUNTIME_BASE64 } from "../../../src/record/tools/heap/runtime-usu
 import { WASTE_SUMMARY_BASE64 } from "../../../src/record/tools/waste/summary.generated.ts";
 import { WORKING_SET_RUNTIME_BASE64 } from "../../../src/record/tools/working-set/working-set.generated.ts";
 
-/** Names of the instructions in a module that no machine code is made of. */
+/** Names of the instructions in a module that the compiler does not support. */
 function outside(base64: string): string[] {
   const { bytes, bodies } = decodeModule(bytesOfBase64(base64));
   const found = new Set<string>();

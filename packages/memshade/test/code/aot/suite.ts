@@ -1,4 +1,4 @@
-// The assertions of the core test suite that are about integers and vectors, run as machine code.
+// Assertions of the core test suite about integers and vectors, run as machine code.
 
 import { compile, type NativeCode } from "../../../src/code/aot/compile.ts";
 import type { CompileOptions } from "../../../src/code/aot/module-context.ts";
@@ -20,11 +20,9 @@ import type {
 } from "../../core-suite/script.ts";
 import { type Argument, type Command, type Reply, runNative } from "./native-host.ts";
 
-/** What came of a script. */
 export interface SuiteResult {
-  /** Assertions that hold. */
   equal: number;
-  /** Those that do not, as `script:line` with what came instead. */
+  /** Assertions that fail, as `script:line` with the actual result. */
   different: Record<string, string>;
 }
 
@@ -32,7 +30,7 @@ interface Instance {
   native: NativeCode;
   wasm: WasmModule;
   pages: number;
-  /** Whether something was left out that may have changed what others see. */
+  /** True if a command was left out that may affect later ones. */
   isUnknown: boolean;
   commands: {
     command: Command;
@@ -42,7 +40,6 @@ interface Instance {
   }[];
 }
 
-/** What the suite's host module has. */
 const CONSTANTS = new Map([
   ["spectest.global_i32", 666n],
   ["spectest.global_i64", 666n],
@@ -69,7 +66,7 @@ export function runSuiteScript(script: Script, options: CompileOptions): SuiteRe
   return result;
 }
 
-/** The modules of a script that machine code is made of, and what is done with each. */
+/** Modules of a script that can be compiled, each with its commands. */
 function collect(script: Script, options: CompileOptions): Instance[] {
   const instances: (Instance | undefined)[] = [];
   const names = new Map<string, Instance | undefined>();
@@ -104,7 +101,7 @@ function instanceOf(bytes: Uint8Array, options: CompileOptions): Instance | unde
     const native = compile(bytes, { ...options, exports: able });
     const memory = wasm.memories.length + wasm.importedMemoryCount > 0 ? memoryType(wasm, 0) : undefined;
     const pages = memory === undefined ? 0 : memory.minimum;
-    // What another module leaves in its memory is not there.
+    // Memory content written by another module is missing.
     if (
       wasm.importedMemoryCount > 0 ||
       native.data.some((one) => one.address + one.bytes.length > pages * 0x1_0000)
@@ -117,7 +114,7 @@ function instanceOf(bytes: Uint8Array, options: CompileOptions): Instance | unde
   }
 }
 
-/** Whether a function can be compiled, for each module: the registers make no difference. */
+/** Cached results by function and module; the registers make no difference. */
 const compilable = new Map<string, boolean>();
 
 function compiles(bytes: Uint8Array, name: string, options: CompileOptions): boolean {
@@ -170,7 +167,7 @@ function argument({ literals }: Script, value: Value): Argument {
     return bytes;
   }
   if (value.type !== "i32" && value.type !== "i64") throw new Error(`an argument of type ${value.type}`);
-  // The upper half of an i32 is what a caller leaves there.
+  // The upper half of an i32 register is undefined.
   return value.type === "i64"
     ? BigInt(value.value)
     : BigInt.asUintN(32, BigInt(value.value)) | (0xdeadbeefn << 32n);

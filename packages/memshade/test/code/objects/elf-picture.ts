@@ -1,6 +1,5 @@
 import { ByteWriter } from "../../../src/ground/bytes/writer.ts";
 
-/** A section to put into a test's ELF file. */
 export interface SectionPicture {
   name: string;
   type: number;
@@ -19,11 +18,10 @@ export interface ElfPicture {
   type?: number;
   sections?: readonly SectionPicture[];
   segments?: readonly { type: number; flags: number; address: number; section: string }[];
-  /** Writes the counts to section 0, as files with more than 16 bits of them do. */
+  /** Writes the counts to section 0, as files with counts of more than 16 bits do. */
   overflowCounts?: boolean;
 }
 
-/** Builds a small ELF file: header, section contents, section headers, program headers. */
 export function drawElf(picture: ElfPicture): Uint8Array {
   const { bits = 64, machine = 62, type = 3, segments = [], overflowCounts = false } = picture;
   const is64 = bits === 64;
@@ -100,7 +98,6 @@ export function drawElf(picture: ElfPicture): Uint8Array {
   return writer.finish();
 }
 
-/** A `.symtab` of 64 bits and its strings. */
 export function drawSymbols(
   symbols: readonly { name: string; address: number; size?: number; info?: number; section?: number }[],
 ): { symbols: Uint8Array; strings: Uint8Array } {
@@ -116,7 +113,6 @@ export function drawSymbols(
   return { symbols: writer.finish(), strings: strings.bytes };
 }
 
-/** A note as it stands in a note section. */
 export function drawNote(owner: string, type: number, content: Uint8Array): Uint8Array {
   const writer = new ByteWriter(64);
   writer

@@ -5,7 +5,6 @@ import { FunctionStarts, type ObjectFile } from "../../../src/code/objects/index
 const HEADER = 0x1000;
 const CODE = 0x2000;
 
-/** An object with functions of 16 bytes at these offsets of its code. */
 function objectWith(
   starts: readonly number[],
   change: (header: Uint8Array) => void = () => undefined,

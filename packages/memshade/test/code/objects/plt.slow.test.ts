@@ -32,7 +32,7 @@ describe.skipIf(!hasObjdump || process.arch !== "x64")("stubs for calls of other
 const hasClang = ["clang-22", "ld.lld-22"].every((tool) => spawnSync(tool, ["--version"]).status === 0);
 if (!hasClang) console.warn("SKIPPED: stubs of lld: clang-22 or ld.lld-22 is missing");
 
-/** A library with stubs for `alpha` and `beta`, and where its `.plt` begins. */
+/** A library with stubs for `alpha` and `beta`, and the start of its `.plt`. */
 function linkStubs(target: string, options: readonly string[]): { stubs: PltStubs; start: number } {
   const folder = mkdtempSync(join(tmpdir(), "memshade-test-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -51,7 +51,7 @@ describe.skipIf(!hasClang)("stubs of AArch64", () => {
     ["with landing pads", ["-mbranch-protection=standard", "-Wl,-z,force-bti"], 24],
   ])("are found, %s", (_, options, stubBytes) => {
     const { stubs, start } = linkStubs("aarch64-linux-gnu", options);
-    // The head of the table has 32 bytes and is the dynamic linker's.
+    // The table's first 32 bytes belong to the dynamic linker.
     expect(stubs.at(start + 8)).toBeUndefined();
     const first = start + 32;
     expect(stubs.at(first)).toEqual({ target: "alpha", address: first });

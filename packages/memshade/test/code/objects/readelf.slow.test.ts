@@ -8,7 +8,7 @@ import { sharedPath } from "../../shared-path.ts";
 const installed = spawnSync("readelf", ["--version"]).status === 0;
 if (!installed) console.warn("SKIPPED: readelf is not installed, objects are not compared with what it says");
 
-/** Executables of other machines and with all their symbols, where the fixtures are there. */
+/** Executables of other machines with all symbols, if the fixtures are there. */
 const fixtures = ["aarch64-frames", "recursion"].map(
   (name) => sharedPath(`fixtures/unwind/${name}/prog`) ?? "",
 );
@@ -69,7 +69,7 @@ describe.skipIf(!installed).each(files)("readelf and %s", (file) => {
     expect(readelf("-p", ".gnu_debuglink", file)).toContain(object.debugLink.name);
   });
 
-  // Of the largest file readelf prints more than is worth the time.
+  // readelf prints too much for the largest file.
   it.skipIf(file === process.execPath)("agree on the functions", () => {
     const text = readelf("-s", file);
     const tables = text.split(/^Symbol table '(.*)' contains/m);
@@ -85,7 +85,7 @@ describe.skipIf(!installed).each(files)("readelf and %s", (file) => {
         ({ address, size, binding, name }) =>
           `${address} ${size} ${binding.toUpperCase()} ${name.replace(/@.*/, "")}`,
       );
-    // Lists this long are compared by what only one of them has: a failure stays readable.
+    // Lists this long are compared by set difference, so that a failure stays readable.
     const onlyIn = (these: string[], those: Set<string>) =>
       these.filter((one) => !those.has(one)).slice(0, 5);
     expect(onlyIn(ours, new Set(expected))).toEqual([]);

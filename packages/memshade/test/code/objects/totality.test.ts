@@ -29,7 +29,6 @@ const elf = drawElf({
 });
 const wasm = readFileSync(new URL("../../fixtures/programs/kernels/hashmap.wasm", import.meta.url));
 
-/** Asks for everything that an object can be asked for. */
 function askForAll(object: ObjectFile): void {
   for (const section of object.sections) {
     const content = object.contentOf(section);
@@ -47,7 +46,7 @@ function askForAll(object: ObjectFile): void {
   for (const problem of object.problems) expect(problem).toBeInstanceOf(FormatError);
 }
 
-/** Opens and asks; a FormatError from opening is the one failure there may be. */
+/** Opens a file and reads all of it; only a FormatError of the opening is allowed. */
 function survive(bytes: Uint8Array): void {
   let object: ObjectFile;
   try {

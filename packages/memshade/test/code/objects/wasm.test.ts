@@ -4,7 +4,7 @@ import { ByteWriter } from "../../../src/ground/bytes/writer.ts";
 
 const HEADER = [0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0];
 
-/** A module of two functions, `first` and one without a name, and the custom sections that are given. */
+/** A module of two functions, `first` and one without a name, and the given custom sections. */
 function drawModule(customs: readonly [name: string, content: Uint8Array][]): Uint8Array {
   const writer = new ByteWriter().bytes(HEADER);
   writer.u8(1).vector(Uint8Array.of(1, 0x60, 0, 0));

@@ -2,13 +2,12 @@ import { openObject } from "../../../src/code/objects/index.ts";
 import type { ObjectFile } from "../../../src/code/objects/types.ts";
 import { drawElf } from "../objects/elf-picture.ts";
 
-/** Where tests put the section and the code. */
 export const SECTION_ADDRESS = 0x10_000;
 
 export interface CiePicture {
   version?: 1 | 3 | 4;
   augmentation?: string;
-  /** Encoding that the letter R stands for. */
+  /** Pointer encoding of the letter R in the augmentation. */
   encoding?: number;
   dataAlignment?: number;
   codeAlignment?: number;
@@ -24,10 +23,9 @@ export interface FdePicture {
   program: readonly number[];
 }
 
-/** `def_cfa rsp+8; offset rip, cfa-8`: what every CIE of x86-64 begins with. */
+/** `def_cfa rsp+8; offset rip, cfa-8`: the start of every CIE of x86-64. */
 export const X86_64_START = [0x0c, 7, 8, 0x90, 1];
 
-/** Bytes of a section with one CIE and its FDEs. */
 export function drawCfi(
   kind: "eh_frame" | "debug_frame",
   cie: CiePicture,
@@ -83,19 +81,16 @@ export function drawCfi(
   return Uint8Array.from(bytes);
 }
 
-/** An ELF file with only that section. */
 export function drawCfiObject(kind: "eh_frame" | "debug_frame", bytes: Uint8Array, machine = 62): ObjectFile {
   const address = kind === "eh_frame" ? SECTION_ADDRESS : 0;
   return openObject(drawElf({ machine, sections: [{ name: `.${kind}`, type: 1, address, content: bytes }] }));
 }
 
-/** Little-endian two's complement. */
 function word(value: number, size: number): number[] {
   const bits = BigInt.asUintN(64, BigInt(value));
   return Array.from({ length: size }, (_, i) => Number((bits >> BigInt(8 * i)) & 0xffn));
 }
 
-/** A value in a pointer encoding, at an address. */
 function pointer(encoding: number, value: number, at: number): number[] {
   const relative = (encoding & 0x70) === 0x10 ? value - at : value;
   switch (encoding & 0x0f) {

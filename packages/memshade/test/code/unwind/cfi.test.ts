@@ -29,7 +29,7 @@ function rowsOf(
   );
 }
 
-/** The rules after some instructions, at the second of two rows. */
+/** Rules after some instructions, at the second of two rows. */
 function rulesAfter(program: readonly number[], cie: CiePicture = {}): string {
   const rows = rowsOf("eh_frame", cie, { start: 0x1000, size: 0x100, program: [0x41, ...program] });
   return rows.at(-1)!.slice("1001 ".length);
@@ -49,7 +49,7 @@ describe("call frame information is read", () => {
   for (const [name, encoding] of Object.entries(encodings))
     it(`with ${name} addresses, absolute and relative to their place`, () => {
       expect(rowsOf("eh_frame", { encoding })).toEqual(ITS_ROWS);
-      // Relative ones are negative here, which unsigned ones of less than 64 bits cannot say.
+      // Relative addresses are negative here, which unsigned encodings of less than 64 bits cannot express.
       if (![0x01, 0x02, 0x03].includes(encoding))
         expect(rowsOf("eh_frame", { encoding: encoding | 0x10 })).toEqual(ITS_ROWS);
     });
@@ -121,7 +121,7 @@ describe("call frame instructions", () => {
     ["def_cfa_offset_sf", [0x13, 0x7c], "rsp+32 ra=c-8"],
     ["def_cfa_expression", [0x0f, 3, 0x76, 0x78, 0x06], "exp ra=c-8"],
     ["def_cfa_offset behind an expression", [0x0f, 3, 0x76, 0x78, 0x06, 0x0e, 8], "exp ra=c-8"],
-    // As at the end of libgcrypt's cipher loops.
+    // Expression from the end of libgcrypt's cipher loops.
     [
       "def_cfa_register behind an expression",
       [0x0e, 56, 0x0f, 3, 0x76, 0x78, 0x06, 0x0d, 7],

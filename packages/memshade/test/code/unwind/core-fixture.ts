@@ -36,16 +36,15 @@ interface MappedFile {
   name: string;
 }
 
-/** As much of a core dump as the tests need, read the simplest way. */
+/** A core dump, read in the simplest way, as far as the tests need it. */
 export interface CoreFixture {
   unwinder: Unwinder;
   threads: CoreThread[];
   readMemory: ReadMemory;
-  /** Files that the core names and nobody has. */
   missing: string[];
 }
 
-/** Opens a core of the fixtures with the files beside it, or the machine's libraries. */
+/** Opens a core of the fixtures with the files next to it, or with the machine's libraries. */
 export function openCoreFixture(
   path: string,
   options: UnwindOptions,
@@ -109,14 +108,14 @@ export function openCoreFixture(
       const places = [folder, "/lib/x86_64-linux-gnu", "/lib64"].map((place) => join(place, basename(name)));
       const found = places.find((place) => existsSync(place));
       const candidate = found === undefined ? undefined : openObject(readFileSync(found));
-      // Another build of a system's library would lead astray.
+      // Another build of a system library would give wrong frames.
       const wanted = builds[basename(name)]?.buildId;
       const object = wanted === undefined || candidate?.buildId === wanted ? candidate : undefined;
       opened.set(name, object && { object, table: UnwindTable.fromObject(object, tableOptions) });
     }
     return opened.get(name);
   };
-  // An emulator's core does not say what is mapped; its program is not relocated.
+  // An emulator's core lacks the list of mappings; its program is not relocated.
   if (files.length === 0)
     for (const { address, memorySize, fileOffset } of open("prog")?.object.segments ?? [])
       files.push({ start: address, end: address + memorySize, fileOffset, name: "prog" });

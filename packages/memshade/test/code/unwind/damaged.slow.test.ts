@@ -20,7 +20,6 @@ const FDES: readonly FdePicture[] = Array.from({ length: 6 }, (_, i) => ({
 }));
 const WHOLE = drawCfi("eh_frame", { augmentation: "zPLR" }, FDES);
 
-/** Reads a section and asks for everything that it may cover. */
 function readAll(bytes: Uint8Array, lazy = false): UnwindTable {
   const table = UnwindTable.fromObject(drawCfiObject("eh_frame", bytes), { lazy });
   for (let address = 0xfc0; address < 0x1200; address += 5) table.find(address);
@@ -68,7 +67,7 @@ describe("a damaged section", () => {
   });
 
   it("whose entries all lead to long overlapping CIEs is not run over and over", () => {
-    // Each FDE names another place inside of one CIE's instructions as its own CIE, each a valid one of its own.
+    // Each FDE names a different position inside one CIE's instructions as its CIE; each position is a valid CIE.
     const cie = [0, 0, 0, 0, 1, 0x7a, 0x52, 0, 1, 0x78, 16, 1, 0x1b];
     const bytes: number[] = [];
     const u32 = (value: number) => [
@@ -110,7 +109,7 @@ describe.skipIf(libc === undefined)("a damaged library", () => {
         const object = openObject(bytes);
         const whole = UnwindTable.fromObject(object);
         const lazy = UnwindTable.fromObject(object, { lazy: true });
-        // However far a damaged function reaches: there is no more code than the file has.
+        // A damaged function may have any size, but the table is bounded by the code in the file.
         expect(whole.byteLength).toBeLessThan(file.length / 4);
         for (let address = 0; address < 0x20_0000; address += 0x4321) {
           expect(whole.find(address)).toBeGreaterThanOrEqual(0);

@@ -3,12 +3,12 @@ import { StackImage, Unwinder, UnwindTable } from "../../../src/code/unwind/inde
 import { drawCfi, drawCfiObject } from "./cfi-picture.ts";
 
 const STACK = 0x7000_0000;
-/** `helper` has no call frame information and a frame pointer; `caller` keeps something else in that register. */
+/** `helper` has a frame pointer and no call frame information; `caller` uses that register for something else. */
 const HELPER = 0x5000;
 const CALLER = { start: 0x1000, size: 0x100, program: [] };
 const RETURN_ADDRESS = 0x1050;
 
-/** Walks from `helper`, whose frame pointer leads to the saved register and the return address, and what stands behind them. */
+/** Walks from `helper`. Its frame pointer leads to the saved register and the return address, followed by the given words. */
 function stackOf(
   saved: number,
   codeBeforeReturn: readonly number[],
@@ -51,9 +51,9 @@ describe("a function without call frame information", () => {
     expect(walk(STACK + 32, [], CALLER.start, further)).toEqual(["5010 context", "1000 frame-pointer"]);
     const { frames, end } = stackOf(STACK + 32, [], CALLER.start, further);
     expect(end).toBe("outermost");
-    // Its own rules tell its frame, and it is named where it begins.
+    // The frame follows its own rules, and its name is that of its first address.
     expect(frames[1]).toMatchObject({ pc: 0x1000, lookupAddress: 0x1000, cfa: STACK + 40 });
-    // Behind code of which nothing is known the chain goes on.
+    // Behind code without unwind information, the chain of frame pointers is followed.
     expect(walk(STACK + 32, [], HELPER + 8, further)).toEqual([
       "5010 context",
       "5008 frame-pointer",
@@ -63,7 +63,7 @@ describe("a function without call frame information", () => {
 });
 
 describe("code without call frame information", () => {
-  // f0 was called by f1, that by f2, that by f3: the words are the same on both machines.
+  // f0 was called by f1, f1 by f2, f2 by f3: the words are the same on both machines.
   const FRAMES: readonly [number, number, number][] = [
     [0x10, 0x40, 0x1010],
     [0x40, 0x80, 0x1020],
@@ -111,7 +111,7 @@ describe("the trampoline that ends a signal handler", () => {
       });
       const words = new BigUint64Array(64);
       words[0] = BigInt(TRAMPOLINE);
-      // What the kernel saved begins behind the return address: the stack pointer at 160, the program counter at 168.
+      // The kernel's saved registers begin behind the return address: the stack pointer at 160, the program counter at 168.
       words[1 + 160 / 8] = BigInt(STACK + 8 * 50);
       words[1 + 168 / 8] = BigInt(INTERRUPTED);
       words[50] = BigInt(RETURN_ADDRESS);
@@ -122,7 +122,7 @@ describe("the trampoline that ends a signal handler", () => {
           .frames.map(({ pc, kind }) => `${pc.toString(16)} ${kind}`);
       const expected = ["1105 normal", "1200 signal", "1080 normal", "1050 normal"];
       expect(walked()).toEqual(expected);
-      // From the cache too.
+      // The second walk uses the cache.
       expect(walked()).toEqual(expected);
     },
   );

@@ -4,7 +4,7 @@ import { drawCfi, drawCfiObject } from "./cfi-picture.ts";
 import { InterpretedRows } from "./interpreted-rows.ts";
 
 const operand = fc.oneof(fc.nat(40), fc.nat(255));
-/** Instructions that compilers use most, with operands of all sizes, and others with small ones. */
+/** The most frequent instructions with operands of all sizes, and others with small operands. */
 const instruction = fc.oneof(
   fc.nat(0x3f).map((step) => [0x40 | step]),
   fc.tuple(fc.nat(17), operand).map(([register, offset]) => [0x80 | register, offset]),
@@ -21,17 +21,19 @@ const instruction = fc.oneof(
     .tuple(fc.integer({ min: 2, max: 0x3f }), operand, operand)
     .map(([op, first, second]) => [op, first & 0x7f, second & 0x7f]),
 );
-/** What DW_CFA_set_loc (1) says depends on where it stands. No byte is one, as operands of the wrong length make bytes behind them instructions. */
+/**
+ * Replaces DW_CFA_set_loc (1), whose meaning depends on its position. No byte may be 1, because an operand of the wrong length turns later
+ * bytes into instructions.
+ */
 const withoutSetLoc = (bytes: readonly number[]) => bytes.map((byte) => (byte === 1 ? 3 : byte));
 const programs = fc.array(
-  // What is cut off reads the padding, of which the two forms have different amounts: here there is enough for both.
+  // Truncated instructions read the padding, whose size differs between the two forms: here both have enough.
   fc
     .array(instruction, { maxLength: 30 })
     .map((list) => [...withoutSetLoc(list.flat()), ...Array(300).fill(0)]),
   { minLength: 1, maxLength: 8 },
 );
 
-/** Rows as text: where each begins, and its rules. */
 function rowsOf(
   kind: "eh_frame" | "debug_frame",
   is64Bit: boolean,
@@ -59,7 +61,7 @@ describe("FDEs that are read the fast way", () => {
   it("stand before, behind and between others of any length", () => {
     const steps = (count: number) =>
       Array.from({ length: count }, (_, i) => [0x41, 0x0e, 8 + (i % 100)]).flat();
-    // The long ones have more instructions than the window in which the others are read.
+    // The long FDEs have more instructions than the window in which the others are read.
     const fdes = [3, 40_000, 1, 2, 30_000, 5].map((count, i) => ({
       start: 0x1000 + 0x10_0000 * i,
       size: 0x10_0000,

@@ -30,7 +30,7 @@ const CORES = [
   ["plt-dynamic", "core.dl-fixup", "expected.dl-fixup"],
 ] as const;
 
-/** What the debugger said about a frame, of this one. */
+/** Fields of a frame that the debugger gave, from our frame. */
 function asExpected(frame: Frame, { regs, cfa, stop }: ExpectedFrame, end: string): ExpectedFrame {
   const registers = frame.registers!.toObject();
   return {

@@ -5,7 +5,7 @@ import { CfiRows } from "../../../src/code/unwind/cfi/rows.ts";
 import { CFA_RULE, RULE, type RuleSets } from "../../../src/code/unwind/cfi/rule-sets.ts";
 import { readFdes } from "../../../src/code/unwind/tables/compact-table.ts";
 
-/** The rows of an object as text, in the notation of `readelf --debug-dump=frames-interp`. */
+/** Rows of an object as text, in the notation of `readelf --debug-dump=frames-interp`. */
 export class InterpretedRows {
   readonly rows: CfiRows;
   /** Address (SVMA) that the offsets of rows count from. */
@@ -25,7 +25,7 @@ export class InterpretedRows {
     this.#names = unwindTarget(object.architecture)!.registerNames;
   }
 
-  /** Rule set of row `i`: `rsp+16 rbx=c-24 ra=c-8`, without registers that have no rule or an undefined one. */
+  /** Rule set of row `i`: `rsp+16 rbx=c-24 ra=c-8`, without registers whose rule is missing or undefined. */
   text(row: number): string {
     const set = this.rows.sets[row];
     const known = this.#texts.get(set);
@@ -86,7 +86,7 @@ function signed(value: number): string {
   return value < 0 ? `${value}` : `+${value}`;
 }
 
-/** Vector registers are not among those that are recovered. */
+/** Name of a vector register; vector registers are not recovered. */
 function vectorRegister(register: number, isX64: boolean): string | undefined {
   if (isX64 && register >= 17 && register < 33) return `xmm${register - 17}`;
   return !isX64 && register >= 64 && register < 96 ? `v${register - 64}` : undefined;

@@ -20,7 +20,7 @@ import { sharedPath } from "../../shared-path.ts";
 import { InterpretedRows } from "./interpreted-rows.ts";
 import { compareWithDwarfdump, compareWithReadelf } from "./row-comparison.ts";
 
-/** Compares every row of the large files too, not only those of some functions. */
+/** Compares every row of large files too, instead of the rows of some functions. */
 const isThorough = process.env.MEMSHADE_ALL_ROWS !== undefined;
 const DWARFDUMP = "llvm-dwarfdump-22";
 
@@ -58,7 +58,7 @@ describe.skipIf(!isInstalled("readelf"))("rows equal those of readelf", () => {
     });
 });
 
-/** Executables and libraries that happen to be installed. More of them: MEMSHADE_SEED=… MEMSHADE_RUNS=100 */
+/** A selection of installed executables and libraries. For others: MEMSHADE_SEED=… MEMSHADE_RUNS=100 */
 function installedObjects(count: number, seed: number): string[] {
   const random = randomNumbers(seed);
   const all = ["/usr/bin", libraries].flatMap((folder) =>
@@ -69,7 +69,7 @@ function installedObjects(count: number, seed: number): string[] {
     const path = realpathSync(all[Math.floor(random() * all.length)]!);
     const status = statSync(path);
     if (!status.isFile() || status.size > MOST_BYTES) continue;
-    // The addresses of object files are in their relocations.
+    // Addresses of relocatable objects are in their relocations.
     if (isElf(readFileSync(path)) && openObject(readFileSync(path)).type !== "relocatable") chosen.add(path);
   }
   return [...chosen];
@@ -77,7 +77,7 @@ function installedObjects(count: number, seed: number): string[] {
 
 const isElf = (bytes: Buffer) => bytes.length >= 4 && bytes.readUInt32LE(0) === 0x464c457f;
 
-/** The rules at an address, with expressions as they are: each table numbers those that it meets. */
+/** Rules at an address, with expressions as bytes: each table numbers its expressions differently. */
 function rulesAt(table: UnwindTable, address: number): (number | Uint8Array | undefined)[] {
   const { rules, expressions } = table;
   const set = table.find(address);
@@ -110,7 +110,7 @@ describe.skipIf(!isInstalled("readelf"))("rows of whatever is installed", () => 
       const comparison = await compareWithReadelf(path, ours, 1);
       expect(comparison.differences).toEqual([]);
       expect(comparison.fdes).toBe(ours.rows.fdeCount);
-      // Tables read on demand say the same at any address as those of all rows.
+      // Tables read on demand give the same rules at any address as tables of all rows.
       const lazy = UnwindTable.fromObject(object, { lazy: true });
       const extents = UnwindTable.fromObject(object, { form: "lul" });
       const random = randomNumbers(SEED);
@@ -192,13 +192,13 @@ describe.skipIf(libLlvm === undefined)("a library whose header hides functions b
       expect(whole.find(address), address.toString(16)).toBeGreaterThan(0);
       expect(lazy.find(address), address.toString(16)).toBeGreaterThan(0);
     }
-    // In the build of Debian that this was first seen in.
+    // Count in the Debian build in which this case was found.
     if (object.buildId === "11337edccc89edc3ecdd09323f98ca5b527fdd6e") expect(hidden).toHaveLength(191);
     else expect(hidden.length).toBeGreaterThan(0);
   });
 });
 
-/** Starts of functions whose place in `.eh_frame_hdr` is taken by an FDE without code. */
+/** Starts of functions whose entry in `.eh_frame_hdr` is taken by an FDE without code. */
 function hiddenStarts(object: ReturnType<typeof openObject>): number[] {
   const header = object.section(".eh_frame_hdr")!;
   const frame = object.sections.find(({ name }) => name === ".eh_frame")!;

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { Unwinder, UnwindTable } from "../../../src/code/unwind/index.ts";
 import { drawCfi, drawCfiObject } from "./cfi-picture.ts";
 
-/** `.plt` as lld writes it: the head, then the entry of one function. Nothing of it has call frame information. */
+/** `.plt` as lld writes it: the head, then the entry of one function, without call frame information. */
 const TABLES = {
   lazy: `
     ff35ba220000 ff25bc220000 0f1f4000
@@ -18,7 +18,7 @@ const TABLES = {
 };
 const PLT = 0x2000;
 const STACK = 0x7000_0000;
-/** A function with call frame information, and the place in it behind the call of a stub. */
+/** A function with call frame information, and its address behind the call of a stub. */
 const CALLER = { start: 0x1000, size: 0x100, program: [] };
 const RETURN_ADDRESS = 0x1050;
 
@@ -30,7 +30,7 @@ function codeOf(table: keyof typeof TABLES): Uint8Array {
   return code;
 }
 
-/** Where the walk from an offset of the table leads, with these words on the stack; and the caller's stack pointer. */
+/** Frames of the walk from an offset of the table with these words on the stack, and the caller's stack pointer. */
 function walk(table: keyof typeof TABLES, offset: number, words: readonly number[]) {
   const code = codeOf(table);
   const unwinder = new Unwinder("x86_64", { registers: true });
@@ -52,7 +52,7 @@ function walk(table: keyof typeof TABLES, offset: number, words: readonly number
   return [...places, `${last.pc.toString(16)} ${last.foundBy} ${last.registers!.address(7) - STACK}`];
 }
 
-/** The caller, whose return address was so many bytes above the stack pointer. */
+/** The caller's frame if the return address was `depth` bytes above the stack pointer. */
 const caller = (depth: number) => `1050 plt ${depth + 8}`;
 const SLOT = 0x7fff_f000;
 const INDEX = 3;
@@ -75,7 +75,7 @@ describe("a stub of the procedure linkage table, without call frame information"
       const pushed = offset === 0 ? [INDEX] : [SLOT, INDEX];
       expect(walked(offset, ...pushed, RETURN_ADDRESS).at(-1)).toBe(caller(8 * pushed.length));
     }
-    // In what is called the return address is still that of the stub, then the address to go to.
+    // The function called by the stub has the stub's return address, followed by the target address.
     expect(walked(0x20, PLT + entry + 12, RETURN_ADDRESS)).toEqual([
       "plt+20 context",
       "plt+3c plt",

@@ -3,17 +3,15 @@ import type { InterpretedRows } from "./interpreted-rows.ts";
 
 const SHOWN = 10;
 
-/** Compares interpreted rows with those that a reference tool prints, FDE by FDE in the order of the file. */
+/** Compares interpreted rows with those of a reference tool, FDE by FDE in the order of the file. */
 export class RowComparison {
   fdes = 0;
   rows = 0;
-  /** The first few rows that differ, as text. */
   readonly differences: string[] = [];
   differenceCount = 0;
   readonly #ours: InterpretedRows;
-  /** Only every n-th FDE is looked at. */
   readonly #every: number;
-  /** Number of the FDE that is being printed; those without code do not count. */
+  /** Number of the FDE being printed; FDEs without code do not count. */
   #fde = -1;
   #start = 0;
   #end = 0;
@@ -31,12 +29,12 @@ export class RowComparison {
     if (end !== start) this.#fde++;
   }
 
-  /** Whether the rows of the FDE that began last are wanted. */
+  /** True if the rows of the current FDE are compared. */
   get wantsRows(): boolean {
     return this.#end !== this.#start && this.#fde % this.#every === 0;
   }
 
-  /** A row as the tool prints it. Where it repeats an address, the last one counts. */
+  /** Adds a row as the tool prints it. If an address repeats, the last row counts. */
   addRow(address: number, text: string): void {
     this.#printed.set(address, text);
   }
@@ -49,7 +47,7 @@ export class RowComparison {
     this.#start = this.#end;
   }
 
-  /** To be called behind the last FDE. */
+  /** Must be called after the last FDE. */
   finish(): void {
     this.endFde();
     const { fdeCount } = this.#ours.rows;
@@ -64,7 +62,7 @@ export class RowComparison {
       return;
     }
     this.fdes++;
-    // readelf prints no row for an FDE without instructions: that of the CIE holds.
+    // readelf prints no row for an FDE without instructions: the CIE's row holds.
     const isPrinted = printed.size > 0 || rows.fdeRows[fde + 1] - rows.fdeRows[fde] > 1;
     for (let row = rows.fdeRows[fde]; row < rows.fdeRows[fde + 1]; row++) {
       this.rows++;
@@ -88,7 +86,6 @@ function hexadecimal(address: number): string {
   return `0x${address.toString(16)}`;
 }
 
-/** Calls back for every line that a command prints. */
 async function forEachLine(
   command: string,
   args: readonly string[],
@@ -104,7 +101,6 @@ async function forEachLine(
   }
 }
 
-/** Compares with `readelf --debug-dump=frames-interp`. */
 export async function compareWithReadelf(
   file: string,
   ours: InterpretedRows,
@@ -131,7 +127,6 @@ export async function compareWithReadelf(
   return comparison;
 }
 
-/** Compares with `llvm-dwarfdump --eh-frame`. */
 export async function compareWithDwarfdump(
   command: string,
   file: string,
@@ -170,7 +165,7 @@ function ruleText(text: string): string {
   return armNames([/[+-]|exp/.test(cfa) ? cfa : `${cfa}+0`, ...rules].join(" "));
 }
 
-/** Registers of AArch64 as readelf calls them; llvm-dwarfdump has the names of their lower parts. */
+/** Registers of AArch64 in readelf's names; llvm-dwarfdump uses the names of their lower parts. */
 function armNames(text: string): string {
   return (
     text
@@ -178,7 +173,7 @@ function armNames(text: string): string {
       .replaceAll(/\bw30=/g, "ra=")
       .replaceAll(/\bw(\d+)/g, "x$1")
       .replaceAll(/\bb(\d+)=/g, "v$1=")
-      // Not signed any more: as where nothing is said of it.
+      // Not signed any more: equal to no entry.
       .replaceAll(" reg34=0", "")
       .replaceAll(/\breg34=/g, "r34=")
   );

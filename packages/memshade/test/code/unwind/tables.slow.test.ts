@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { cfiStatistics, UnwindTable } from "../../../src/code/unwind/index.ts";
 import { drawCfi, drawCfiObject, type FdePicture } from "./cfi-picture.ts";
 
-/** Programs whose rows tell functions apart: the CFA's offset grows with every step. */
+/** A function whose rows are distinct: the CFA's offset grows with every step. */
 function fdeOf(start: number, size: number, steps: readonly number[]): FdePicture {
   return {
     start,
@@ -17,7 +17,7 @@ const anyFde = fc
   .tuple(fc.integer({ min: 0x1000, max: 0x3000 }), fc.integer({ min: 1, max: 120 }), steps)
   .map(([start, size, list]) => fdeOf(start, size, list));
 
-/** Offset of the CFA that the functions say for an address; 0 if none covers it. */
+/** Offset of the CFA that the functions define for an address; 0 if none covers it. */
 function expectedOffset(fdes: readonly FdePicture[], address: number): number {
   let best: FdePicture | undefined;
   for (const fde of fdes) {
@@ -68,7 +68,7 @@ describe("tables", () => {
         for (let address = 0xff0; address < 0x3100; address += 3) {
           const expected = expectedOffset(fdes, address);
           const found = foundOffset(table, address);
-          // Padding between functions keeps the rule in front of it.
+          // Padding between functions keeps the rule of the function before.
           if (expected === 0 && found !== 0 && distanceToCode(fdes, address) < 16) continue;
           if (found !== expected)
             expect(`${address.toString(16)}: ${found}`).toBe(`${address.toString(16)}: ${expected}`);

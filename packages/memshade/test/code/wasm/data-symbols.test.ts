@@ -5,14 +5,13 @@ import { wat } from "../../support/assemble.ts";
 
 const MEMORY = '(memory 1) (data (i32.const 1024) "abcdefgh")';
 
-/** A custom section as module bytes have it. */
 function custom(name: string, content: Uint8Array): Uint8Array {
   const text = new TextEncoder().encode(name);
   const payload = new ByteWriter().vector(text).bytes(content).finish();
   return new ByteWriter().u8(0).vector(payload).finish();
 }
 
-/** A symbol table with a function, data of 4 bytes at offset 2 of segment 0, data without a place, and a section. */
+/** A symbol table with a function, data of 4 bytes at offset 2 of segment 0, undefined data, and a section. */
 function linkingSection(): Uint8Array {
   const name = (text: string) => new TextEncoder().encode(text);
   const table = new ByteWriter().u32Leb(4);

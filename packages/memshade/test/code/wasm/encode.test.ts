@@ -42,7 +42,6 @@ import { assemble, KITCHEN_SINK } from "./support.ts";
 
 const EMPTY = decodeModule(Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0));
 
-/** Decodes a module made of these sections only. */
 function decodeSections(...sections: [id: number, payload: Uint8Array][]) {
   return decodeModule(encodeModule(EMPTY, { sections: new Map(sections) }));
 }
@@ -240,7 +239,7 @@ describe("encodeModule with changes", () => {
         .range(full.bytes, 0, dropped.start)
         .range(full.bytes, dropped.payloadEnd, full.bytes.length)
         .finish();
-      // A module that lacks this section need not be whole, so the view is made by hand.
+      // A module without this section may be invalid, so the view is built by hand.
       const shift = dropped.payloadEnd - dropped.start;
       const move = (offset: number) => (offset > dropped.start ? offset - shift : offset);
       const sections = full.sections

@@ -6,14 +6,12 @@ import { iterateOperators } from "./reference/operators.ts";
 
 const HEADER = [0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00];
 
-/** A module of sections given as id and payload. */
 function moduleOf(...sections: [id: number, ...payload: number[]][]): Uint8Array {
   const writer = new ByteWriter().bytes(HEADER);
   for (const [id, ...payload] of sections) writer.u8(id).vector(Uint8Array.from(payload));
   return writer.finish();
 }
 
-/** A module with one function () -> () whose body has these instructions. */
 function functionOf(...code: number[]): Uint8Array {
   return moduleOf([1, 1, 0x60, 0, 0], [3, 1, 0], [10, 1, code.length + 1, 0, ...code]);
 }

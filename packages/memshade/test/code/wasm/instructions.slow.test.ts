@@ -8,7 +8,7 @@ import { assemble, firstBody, printedBody } from "./support.ts";
 
 const VALUE_TYPES = new Set(["i32", "i64", "f32", "f64", "v128"]);
 
-/** Ids of instructions that some assembler wrote and we read back under the same name. */
+/** Ids of instructions that an assembler wrote and that decode to the same name. */
 const confirmed = new Set<number>();
 
 function confirm(operators: Operator[], bytes: Uint8Array): void {
@@ -20,7 +20,7 @@ function confirm(operators: Operator[], bytes: Uint8Array): void {
   }
 }
 
-/** Immediate as text and the operand types, for instructions whose use follows from their row alone. */
+/** Immediate as text and the operand types, for instructions whose use follows from their table row alone. */
 function generate(row: (typeof OPCODES)[number]): { body: string; printed: string } | undefined {
   const [, name, immediate, signature, , access] = row as readonly string[] as [number, ...string[]];
   const [popped, pushed] = signature.split("->").map((side) => side.trim().split(" ").filter(Boolean));
@@ -70,7 +70,6 @@ const PRELUDE = `
   (elem $e0 func $imported) (elem $e1 func $imported)
   (data $d0 "a") (data $d1 "b")`;
 
-/** Instruction as printed, and the body that contains it. */
 const WRITTEN_WITH_WABT: [printed: string, func: string][] = [
   ["unreachable", "(func unreachable)"],
   ["nop", "(func nop)"],

@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest";
 import { decodeModule, functionName, printInstruction, readNames } from "../../../src/code/wasm/index.ts";
 import { assemble, KITCHEN_SINK } from "./support.ts";
 
-/** All instructions of a module's functions. */
 function printed(text: string): string[] {
   const bytes = assemble(text, { names: true });
   const module = decodeModule(bytes);

@@ -17,7 +17,7 @@ import { encodeBody, reencodeModule } from "./reference/reencode.ts";
 import { writeInstruction } from "./reference/write-instruction.ts";
 import { assemble, installedModules, KITCHEN_SINK } from "./support.ts";
 
-/** These tests do much and say nothing about speed. */
+/** Time limit: these tests do much, and do not measure speed. */
 
 const modules = installedModules();
 
@@ -25,7 +25,7 @@ function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   return Buffer.compare(a, b) === 0;
 }
 
-/** Walks all code without decoding it; every body must be left exactly at its end. */
+/** Walks all code without decoding it; every walk must end exactly at the body's end. */
 function walkBodies(module: WasmModule): number {
   const { bytes } = module;
   let instructions = 0;

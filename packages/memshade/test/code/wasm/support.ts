@@ -7,7 +7,7 @@ import { FEATURES, wabt } from "../../support/assemble.ts";
 import { iterateOperators, type Operator } from "./reference/operators.ts";
 import { printOperator } from "./reference/print-operator.ts";
 
-/** Assembles text with wabt, which keeps structure and indices as written. */
+/** Assembles text with wabt, which preserves structure and indices. */
 export function assemble(text: string, options: { names?: boolean; relocatable?: boolean } = {}): Uint8Array {
   const module = wabt.parseWat("test.wat", new TextEncoder().encode(text), {
     ...FEATURES,
@@ -25,18 +25,17 @@ export function assemble(text: string, options: { names?: boolean; relocatable?:
   }
 }
 
-/** The instructions of the first defined function, without its final `end`. */
+/** Instructions of the first defined function, without its final `end`. */
 export function firstBody(bytes: Uint8Array): Operator[] {
   const module = decodeModule(bytes);
   return [...iterateOperators(module, module.bodies[0])].slice(0, -1);
 }
 
-/** The same as text, one instruction per entry. */
 export function printedBody(bytes: Uint8Array): string[] {
   return firstBody(bytes).map((operator) => printOperator(operator));
 }
 
-/** One of every kind of section, in the shapes that differ. */
+/** A section of every kind, in each of its shapes. */
 export const KITCHEN_SINK = `(module
   (type $unary (func (param i32) (result i32)))
   (import "env" "log" (func $log (param i32)))
@@ -96,13 +95,12 @@ const MODULE_PACKAGES = [
 
 const nodeModules = fileURLToPath(new URL("../../../../../node_modules/", import.meta.url));
 
-/** The compiled programs that are installed for development: path below node_modules, and content. */
+/** A compiled program that is installed for development: path below node_modules, and content. */
 export interface InstalledModule {
   name: string;
   read: () => Uint8Array;
 }
 
-/** All of them, each content once. */
 export function installedModules(): InstalledModule[] {
   const byHash = new Map<string, InstalledModule>();
   for (const module of installedFiles()) {

@@ -16,14 +16,14 @@ import { iterateOperators } from "./reference/operators.ts";
 import { reencodeModule } from "./reference/reencode.ts";
 import { assemble, installedModules, KITCHEN_SINK } from "./support.ts";
 
-/** These tests do much and say nothing about speed. */
+/** Time limit: these tests do much, and do not measure speed. */
 
 const sink = assemble(KITCHEN_SINK, { names: true });
 const zstd = installedModules()
   .find(({ name }) => name.startsWith("@bokuweb"))
   ?.read() as Uint8Array;
 
-/** Runs `use` and tells whether it got through; anything but a `FormatError` fails the test. */
+/** Runs `use`; false after a `FormatError`. Any other error fails the test. */
 function survives(use: () => void): boolean {
   try {
     use();
@@ -34,7 +34,7 @@ function survives(use: () => void): boolean {
   }
 }
 
-/** Everything that can be done with a module. Each step may fail on its own. */
+/** Uses a module in every way. Each step may fail on its own. */
 function useEverything(bytes: Uint8Array): void {
   survives(() => {
     const module = decodeModule(bytes);

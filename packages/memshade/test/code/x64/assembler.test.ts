@@ -24,7 +24,7 @@ describe("an assembler", () => {
   it("lengthens a jump that another one's length moves out of reach", () => {
     const asm = new Assembler();
     const [first, second] = [asm.label(), asm.label()];
-    // 127 bytes with a short jump inside, 130 with a long one.
+    // 127 bytes if the jump inside is short, 130 if it is long.
     asm.jump(first);
     asm.jump(second);
     for (let i = 0; i < 125; i++) asm.put("ret", 8);

@@ -94,7 +94,7 @@ describe("a decoded instruction", () => {
     expect(decoded(0x72, 0).reads).toBe(CARRY);
     expect(decoded(0x74, 0).reads).toBe(OTHER_FLAGS);
     expect(decoded(0x77, 0).reads).toBe(FLAGS);
-    // shl eax, 3 keeps none of them, but shl eax, cl may keep all
+    // shl eax, 3 overwrites all flags, but shl eax, cl may preserve all
     expect(decoded(0xd3, 0xe0)).toMatchObject({ reads: AX | CX, kills: AX });
   });
 

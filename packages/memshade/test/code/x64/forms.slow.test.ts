@@ -40,11 +40,9 @@ const POINTERS: Readonly<Record<number, string>> = {
 
 interface Case {
   operands: Operand[];
-  /** As `objdump` prints it, spaces as one. */
   text: string;
 }
 
-/** The same operand for the assembler and for people. */
 type Pair = [Operand, string];
 
 function randomCase(choices: Choices, row: FormRow, size: number): Case {
@@ -155,7 +153,7 @@ function pick(number: number | undefined): Register | undefined {
   return number === undefined ? undefined : GENERAL[number];
 }
 
-/** The instructions of a stretch of code, without what `objdump` adds for people. */
+/** Instructions of a piece of code, without objdump's comments. */
 function disassemble(bytes: Uint8Array): string[] {
   const file = join(folder, "code.bin");
   writeFileSync(file, bytes);

@@ -5,7 +5,7 @@ import type { HeapProfile } from "../../../src/profile/model/heap-profile.ts";
 import { HeapProfileBuilder } from "../../../src/profile/model/heap-profile-builder.ts";
 import { blockMib, combineMibs } from "../../../src/profile/model/mib.ts";
 
-/** A profile with a call path per list of blocks, each `[size, lifetime]`. */
+/** A profile with one call path per list of blocks, each `[size, lifetime]`. */
 function profileOf(paths: readonly (readonly (readonly [number, number])[])[]): HeapProfile {
   const builder = new HeapProfileBuilder(
     { clock: { kind: "wall", unit: "ms" }, granuleBytes: 8, rawVersion: 5, notTracked: [] },

@@ -5,7 +5,6 @@ import type { IndexIntoContextTable } from "../../../src/profile/model/indices.t
 import { describeFrame } from "../../../src/show/report/frames.ts";
 import { profileOfPicture } from "../../heap-picture.ts";
 
-/** The tree as indented text. */
 function drawCallers(profile: HeapProfile): string[] {
   const contexts = Array.from({ length: profile.contexts.length }, (_, row) => row as IndexIntoContextTable);
   const draw = (nodes: readonly CallerNode[], indent: string): string[] =>

@@ -7,7 +7,6 @@ import type { HeapProfile } from "../../../src/profile/model/heap-profile.ts";
 import type { RunModule } from "../../../src/profile/model/run.ts";
 import { profileOfPicture } from "../../heap-picture.ts";
 
-/** A profile of a module whose allocator has functions with these roles. */
 function withRoles(picture: string, ...roles: string[]): HeapProfile {
   const profile = profileOfPicture(picture, {});
   const functions = roles.map((role, index) => ({ role, index: 1000 + index }));
@@ -29,14 +28,14 @@ describe("a program whose blocks a collector frees", () => {
     expect(isCollected(withRoles("main > plant  1 x 64", "malloc", "free"))).toBe(false);
   });
 
-  // 100 blocks at the start of a run of 1,000 allocations live for 950 of them on average; among all, for 500.
+  // 100 blocks allocated at the start of a run of 1,000 allocations live for 950 on average; spread over the run, for 500.
   const others = "main > point  900 x 16  life 9  access 900";
 
   it("leaks what it goes on allocating to the end, and not what it has had from the start", () => {
     const kept = (life: number) =>
       leaksOf(`main > plant  100 x 64  life ${life}  access 9  peak 100  live 100\n${others}`, ...COLLECTOR);
     expect(kept(500)).toContain("leak 6400");
-    // A quarter of them in the second half of the run: they live for 3/4 × 1,000 + 1/4 × 500 at most.
+    // A quarter of the blocks is allocated in the second half of the run: all live for 3/4 × 1,000 + 1/4 × 500 at most.
     expect(kept(875)).toContain("leak 6400");
     expect(kept(876)).not.toContain("leak 6400");
   });

@@ -64,9 +64,9 @@ describe("temporary blocks", () => {
   });
 
   it("are as many as the sum of the lifetimes forces", () => {
-    // One lived 10; the other three have 1 in all, so none of them lived 2 or more.
+    // One block lived 10 units; the other three have 1 unit in all, so none of them lived 2 or more.
     expect(leastTemporary(10, 1, 0, 0)).toBe(3);
-    // 4 units are left for three blocks: two of them may have lived 2 each.
+    // 4 units remain for three blocks: two of them may have lived 2 units each.
     expect(leastTemporary(10, 2, 2, 0)).toBe(1);
     expect(leastTemporary(10, 4, 0, 0)).toBe(1);
     expect(leastTemporary(10, 9, 8)).toBe(0);

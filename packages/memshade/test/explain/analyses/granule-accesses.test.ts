@@ -42,7 +42,7 @@ describe("where in their blocks accesses go", () => {
     expect(cut).toHaveLength(1);
     const { counts, isCut } = granuleAccesses(profile, cut);
     expect(isCut).toEqual(Array.from(counts, (count) => count >= 255));
-    // Of many blocks with few accesses each, no counter is full.
+    // Many blocks with few accesses each fill no counter.
     const { mibs } = exact.contexts;
     const maxAccessCount = mibs.maxAccessCount.map(() => 254n);
     const few = { ...profile, contexts: { ...exact.contexts, mibs: { ...mibs, maxAccessCount } } };

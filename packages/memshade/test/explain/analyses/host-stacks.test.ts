@@ -25,12 +25,12 @@ const LEFT_OUT: ResolvedFrame = { name: "[callers not asked]", offset: 0, host: 
 interface Given {
   path: ResolvedFrame[];
   blocks: number;
-  /** Of each block, or of that with this number. */
+  /** Size of each block, or of the block with this number. */
   size: number | ((block: number) => number);
   live?: number;
   stage?: number;
   entries?: number;
-  /** In place of what follows from the number of live blocks. */
+  /** Replaces the figures that follow from the number of live blocks. */
   site?: Partial<RunSite>;
 }
 
@@ -92,7 +92,6 @@ function rowsOf(profile: HeapProfile) {
   }));
 }
 
-/** Of all contexts together, each field. */
 function sumsOf({ contexts: { mibs, site } }: HeapProfile): Record<string, bigint> {
   const { allocCount, totalSize, totalLifetime, totalAccessCount } = mibs;
   const columns = { allocCount, totalSize, totalLifetime, totalAccessCount, ...site };
@@ -107,7 +106,7 @@ function sumsOf({ contexts: { mibs, site } }: HeapProfile): Record<string, bigin
   );
 }
 
-/** Blocks of two sizes, some of which are live, at the peak, unused or lost, and how many of both. */
+/** Blocks of two sizes, some live, at the peak, unused or lost, with their numbers. */
 const CALLER = fc
   .record({
     sizes: fc.tuple(fc.integer({ min: 1, max: 99 }), fc.integer({ min: 1, max: 99 })),
@@ -161,7 +160,7 @@ describe("calls that nobody asked for their callers", () => {
     const path = [wasm("push")];
     const profile = withEstimatedCallers(
       profileOf(
-        // At the first stage all were asked: they say nothing of later ones.
+        // All calls were sampled in the first stage, which is no evidence for later stages.
         { path: [...path, script("start")], blocks: 30, size: 8 },
         { path: [...path, script("often")], blocks: 6, size: 8, stage: 1 },
         { path: [...path, script("seldom")], blocks: 2, size: 8, live: 1, stage: 1 },
@@ -172,7 +171,7 @@ describe("calls that nobody asked for their callers", () => {
       { path: ["push", "start"], blocks: 30, live: 0, isEstimated: false },
       { path: ["push", "often"], blocks: 6, live: 0, isEstimated: false },
       { path: ["push", "seldom"], blocks: 2, live: 1, isEstimated: false },
-      // Live blocks are spread as live ones were found, and the other 37 as 6 to 1.
+      // The three live blocks are spread like the sampled live ones, and the other 37 in the ratio 6 to 1.
       { path: ["push", "seldom"], blocks: 8, live: 3, isEstimated: true },
       { path: ["push", "often"], blocks: 32, live: 0, isEstimated: true },
     ]);
@@ -251,7 +250,7 @@ describe("calls that nobody asked for their callers", () => {
           expect(at("granulesTouched")).toBeLessThanOrEqual(at("granules"));
           expect(at("stillReachableBlocks") + at("lostBlocks")).toBe(at("liveBlocks"));
           expect(at("stillReachableBytes") + at("lostBytes")).toBe(at("liveBytes"));
-          // No block is smaller or larger than any of those that were divided.
+          // No block is smaller or larger than any of the divided blocks.
           const [least, most] = [mibs.minSize[row]!, mibs.maxSize[row]!];
           for (const [sum, count] of [
             [bytes, blocks],
@@ -316,10 +315,10 @@ describe("calls that nobody asked for their callers", () => {
       expect(marginOf(profile, totalSize, [0, 1])).toBeUndefined();
       return [2, 3].map((row) => marginOf(profile, totalSize, [row])!);
     };
-    // 6 of 8 blocks, so 3/4 of 320 bytes are those of one; the variance of such a part in a sample of 8 is 3/4 · 1/4 / 8.
+    // 6 of 8 sampled blocks give one caller 3/4 of 320 bytes; the variance of such a share in a sample of 8 is 3/4 · 1/4 / 8.
     const margin = 2 * 320 * Math.sqrt((0.75 * 0.25) / 8);
     expect(marginsOf(undefined)).toEqual([expect.closeTo(margin), expect.closeTo(margin)]);
-    // Blocks of one call come together: so there were fewer calls than blocks.
+    // Blocks of one call come together, so there were fewer calls than blocks.
     expect(marginsOf(2)[0]).toBeGreaterThan(1.2 * margin);
   });
 

@@ -9,7 +9,7 @@ import { zeroMib } from "../../../src/profile/model/mib-fields.ts";
 const COLD = { totalLifetime: 300_000n, totalLifetimeAccessDensity: 0n };
 const NOT_COLD = { totalLifetime: 10n, totalLifetimeAccessDensity: 5000n };
 
-/** A native program, and a library; functions whose names have an underscore in front are the library's, without lines. */
+/** A native program and a library. Functions with a leading underscore belong to the library and have no lines. */
 const MODULES: readonly ProfileModule[] = ["app", "lib.so"].map((name) => ({
   name,
   buildId: name,
@@ -18,7 +18,7 @@ const MODULES: readonly ProfileModule[] = ["app", "lib.so"].map((name) => ({
   knows: "lines",
 }));
 
-/** Call paths, innermost function first, each with what its one block is like. */
+/** Call paths, innermost function first, each with the figures of its only block. */
 function profileOf(paths: readonly (readonly [string, typeof COLD])[]): HeapProfile {
   const builder = new HeapProfileBuilder(
     { clock: { kind: "wall", unit: "ms" }, granuleBytes: 8, rawVersion: 5, notTracked: [] },

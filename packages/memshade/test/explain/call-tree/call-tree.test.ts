@@ -39,7 +39,7 @@ function treeOf(
   return callTree(stacks, { metric, group, isInverted });
 }
 
-/** `main 30/0 > parse 30/10`: total and own, a line per node, indented. */
+/** `main 30/0 > parse 30/10`: total and own, one line per node, indented. */
 function drawn(nodes: readonly CallNode[], margin = ""): string[] {
   return nodes.flatMap(({ frame, total, own, children }) => {
     const name = frame.isWord ? `[${frame.function}]` : frame.function;

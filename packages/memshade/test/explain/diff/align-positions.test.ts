@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { alignPositions } from "../../../src/explain/diff/pair-rows.ts";
 import type { Position } from "../../../src/explain/diff/path-keys.ts";
 
-/** Places by their lines: `3 7:9 8+40 9=put` are line 3, line 7 in column 9, line 8 at offset 40 of the code, and line 9, which calls put. */
+/** Positions by their lines: `3 7:9 8+40 9=put` are line 3, line 7 in column 9, line 8 at code offset 40, and line 9, which calls put. */
 const places = (text: string): Position[] =>
   text
     .split(" ")
@@ -19,7 +19,7 @@ const places = (text: string): Position[] =>
       };
     });
 
-/** `3→5`, and `7→` for what is gone. */
+/** `3→5`, and `7→` for a removed line. */
 function aligned(old: string, now: string): string {
   const [before, after] = [places(old), places(now)];
   const text = ({ line, column }: Position) => (column === 0 ? `${line}` : `${line}:${column}`);

@@ -82,7 +82,7 @@ describe("the difference of two heap profiles", () => {
 });
 
 describe("sites that a change of the source moved", () => {
-  // The second call of a function lies behind the first one.
+  // The second call of a function is behind the first one.
   const twoCalls = profileOfPicture("main > parse@2 > newNode@2  1 x 8\nmain > parse@3 > newNode@3  1 x 500");
 
   it("are told by their order in the function", () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { pairRows } from "../../../src/explain/diff/pair-rows.ts";
 import type { KeyFrame, PathKey } from "../../../src/explain/diff/path-keys.ts";
 
-/** A path as it is called: `parse a.c:12@10 < main a.c:40@30` is line 12 of a function that begins in line 10. */
+/** A call path: `parse a.c:12@10 < main a.c:40@30` is line 12 of a function that begins in line 10. */
 function key(text: string): PathKey {
   const frames = text.split(" < ").map((frame): KeyFrame => {
     const [, name, file, line, start] = /^(\S+)(?: ([\w./]+):(\d+)(?:@(\d+))?)?$/.exec(frame)!;
@@ -17,7 +17,7 @@ function key(text: string): PathKey {
   return { frames, withPlaces: true };
 }
 
-/** Which rows of one run are which of the other: indices, `–` for none. */
+/** Matching rows of the two runs: indices, `–` for none. */
 function pairs(old: readonly string[], now: readonly string[]): string[] {
   return pairRows([old.map(key)], [now.map(key)]).map(
     (pair) => `${pair.old[0] ?? "–"} ${pair.new[0] ?? "–"}`,

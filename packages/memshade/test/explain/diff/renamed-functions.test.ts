@@ -10,7 +10,6 @@ function path(text: string): KeyFrame[] {
   });
 }
 
-/** `old → new` for each function that is renamed. */
 function renamed(old: readonly string[], now: readonly string[]): string[] {
   return Array.from(renamedFunctions(old.map(path), now.map(path)), ([one, other]) => `${one} → ${other}`);
 }

@@ -7,7 +7,7 @@ import { hasHostFrames, withoutHostFrames } from "../../../src/explain/diff/with
 import type { HeapProfile } from "../../../src/profile/model/heap-profile.ts";
 import { profileOfPicture } from "../../heap-picture.ts";
 
-/** Functions that begin with js are of the host. */
+/** Functions whose names begin with js belong to the host. */
 function withHost(picture: string): HeapProfile {
   const profile = profileOfPicture(picture);
   const { frames, functions, strings } = profile;

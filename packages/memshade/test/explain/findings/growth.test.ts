@@ -30,7 +30,7 @@ describe("growth", () => {
         via: { function: "std::vector::push_back" },
       },
     });
-    // 12 · 99 accesses to blocks, 1000 elsewhere, 50 per allocation; of those 4088 / 4 are copying.
+    // Work: 12 · 99 accesses to blocks, 1000 elsewhere, 50 per allocation; 4088 / 4 of the accesses are copying.
     expect(growth!.part).toBe(1022 / (1188 + 1000 + 600));
   });
 
@@ -59,7 +59,7 @@ describe("growth", () => {
     expect(steps(3000)).toMatchObject([
       { kind: "growth", amount: 3000, unit: "calls", chains: 1, copies: 0, reserve: 3600, steps: 3000 },
     ]);
-    // 12 steps are enough where it doubles.
+    // 12 steps are enough if the size doubles.
     expect(steps(90)).toEqual([]);
   });
 

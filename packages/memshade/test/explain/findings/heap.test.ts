@@ -33,7 +33,7 @@ describe("findings of the heap", () => {
       return runFindings({ heap: { ...profile, contexts } });
     };
     const leaks = (deviation: number) => toldWith(deviation).filter(({ kind }) => kind === "leak");
-    // Half of the bytes are live: 3,200 of them, with half of the variance, and a margin of two deviations.
+    // Half of the bytes are live: 3,200, with half of the variance, and a margin of two deviations.
     expect(leaks(1598 * Math.SQRT2)).toMatchObject([{ amount: 3200 }]);
     expect(leaks(1601 * Math.SQRT2)).toEqual([]);
   });
@@ -80,7 +80,7 @@ describe("findings of the heap", () => {
         allocated: 80,
         place: { path: [{ function: "next" }, { function: "main" }], via: { function: "make" } },
       });
-      // Where some are lost of all of them, it is the function.
+      // If all callers have lost blocks, the finding names the function.
       expect(leaksOf(made("live 9  lost 9"))[0]).toMatchObject({
         blocks: 89,
         place: { path: [{ function: "make" }, { function: "next" }, { function: "main" }] },
@@ -149,7 +149,7 @@ describe("findings of the heap", () => {
       ]);
       expect(one("live 100  lost 100  late 3")).toEqual([]);
       expect(one("live 9  lost 9  late 9")).toEqual([]);
-      // A world that is built, and then simulated for long, has its parts inside.
+      // A world that is built once and then simulated for long has its parts inside.
       expect(one("live 100  indirect 100  late 90  settled 78")).toEqual([]);
       expect(one("live 100  indirect 100  late 90  settled 77")).toHaveLength(1);
     });
@@ -159,7 +159,7 @@ describe("findings of the heap", () => {
       expect(one("live 100  possible 60  reachable 40  late 60")).toMatchObject([
         { blocks: 60, amount: 60 * 64 },
       ]);
-      // Stacks and marked addresses of an interpreter.
+      // Case: stacks and tagged addresses of an interpreter.
       expect(one("live 100  possible 50  reachable 50  late 50")).toEqual([]);
       expect(one("live 130  lost 30  possible 50  reachable 50  late 80")).toMatchObject([{ blocks: 30 }]);
       expect(one("live 130  lost 30  possible 50  reachable 50  late 50")).toEqual([]);
@@ -176,7 +176,7 @@ describe("findings of the heap", () => {
         const whole = [{ kind: "leak", state: "host", blocks: 1, behind: 99, amount: 100 * 64 }];
         const settled = pages("late 30  settled 30");
         expect(held(database("behind 99  inside 30"), settled)).toMatchObject(whole);
-        // One that the program opens at the start, and uses, may have to be there.
+        // A block that the program allocates at the start and uses may be needed.
         expect(held(database("behind 99  inside 9"), settled)).toEqual([]);
       });
 
@@ -211,7 +211,7 @@ describe("findings of the heap", () => {
         expect(held(`${many}  behind 99  inside 50`, pages("late 50"))).toMatchObject([
           { blocks: 20, behind: 99, amount: 119 * 64 },
         ]);
-        // What others hold is told.
+        // Blocks that other objects hold are reported.
         expect(held(many, pages("late 50"))).toMatchObject([{ blocks: 99 }, { blocks: 20 }]);
       });
     });
@@ -225,14 +225,14 @@ describe("findings of the heap", () => {
       main > work   10 x 64  life 20  access 9
     `;
     expect(inShort(findingsOf(blocks, {}, true))).toEqual(["never-read 6400 log", "unused 5120 spare"]);
-    // A host of which nobody knows what it reads may have read them.
+    // A host with unknown reads may have read the blocks.
     expect(inShort(findingsOf(blocks))).toEqual(["unused 5120 spare"]);
   });
 
   it("are no few bytes, be they ever so large a part of a small program", () => {
     expect(findingsOf("main > spare  2 x 20  life 20  unused 2")).toEqual([]);
     expect(findingsOf("main > name  2 x 20  access 9  peak 2  live 2")).toEqual([]);
-    // Many small blocks that are left behind are a sort of which there will be more.
+    // Many small leaked blocks are a kind that will keep growing.
     expect(inShort(findingsOf("main > name  40 x 16  access 9  peak 40  live 40"))).toEqual([
       "leak 640 name",
     ]);

@@ -11,7 +11,7 @@ const WORDS = new Set<string>(KINDS.map(({ kind }) => kind));
 
 const textOf = (path: string) => readFileSync(join(SOURCE, path), "utf8");
 
-/** Texts of a file that are kinds, where something called `kind` is compared with them or they are cases of it. */
+/** String literals of a file that are finding kinds: compared with a variable `kind`, or cases of a switch over it. */
 function kindsDecided(path: string): string[] {
   const file = ts.createSourceFile(path, textOf(path), ts.ScriptTarget.Latest);
   const found: string[] = [];

@@ -5,7 +5,7 @@ import { runFindings } from "../../../src/explain/findings/run-findings.ts";
 import { NO_DRAG } from "../../../src/profile/model/over-time/drag.ts";
 import { profileOfPicture } from "../../heap-picture.ts";
 
-/** Findings of contexts whose blocks live for so much of the program's work each, in the order of the picture. */
+/** Findings of contexts whose blocks live for these amounts of the program's work, in the order of the picture. */
 function peaksOf(picture: string, meanwhile: readonly number[], otherAccesses = 0) {
   const profile = withOwnSites(
     profileOfPicture(picture, {}, { otherAccesses, keptAfterUse: NO_DRAG }),
@@ -42,14 +42,14 @@ describe("a peak", () => {
   });
 
   it("is nobody's where the program does its other work meanwhile", () => {
-    // Of 62,000 accesses to the rest, 31,000 are half.
+    // Half of the 62,000 accesses to the rest are 31,000.
     expect(peaksOf(MATRIX, [38_000 + 31_000, 100_000])).toHaveLength(1);
     expect(peaksOf(MATRIX, [38_000 + 31_001, 100_000])).toEqual([]);
   });
 
   it("is nobody's where hardly anything is done without the blocks: they are what the program is about", () => {
     expect(peaksOf(MATRIX.replace("61900", "9900"), [40_000, 48_000])).toEqual([]);
-    // Of 51,050 accesses 13,050 are without them: 0.98 times as much is a quarter of the peak for all of the run.
+    // 13,050 of 51,050 accesses happen without the blocks. With 0.98 of that, the weighted peak is a quarter for the whole run.
     expect(peaksOf(MATRIX.replace("61900", "12950"), [38_000, 51_050])).toHaveLength(1);
     expect(peaksOf(MATRIX.replace("61900", "12950"), [38_030, 51_050])).toEqual([]);
   });

@@ -33,7 +33,7 @@ describe("the finding unread-data", () => {
       statics({ 1024: Array.from({ length: 1024 }, () => -1) }, [variable("pixels", 1024, 8 * KIB)], LARGE),
     );
     expect(unreadDataFindings(report, HEAP)).toHaveLength(1);
-    // A host that is not known may read what is written.
+    // An unknown host may read the written data.
     expect(unreadDataFindings(report, undefined)).toEqual([]);
   });
 

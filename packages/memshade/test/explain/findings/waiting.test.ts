@@ -65,7 +65,7 @@ describe("blocks that wait for JavaScript's collector", () => {
   });
 
   it("are those that live most of the time, however many others the place makes for a moment", () => {
-    // 950 blocks live for some 10 allocations each, 50 for 10,000.
+    // 950 blocks live for about 10 allocations each, 50 for 10,000.
     const picture = "main > stars  1000 x 4096  life 510  access 9  peak 100  collected 50  lasted 10000";
     expect(waitingOf(picture)).toHaveLength(1);
   });

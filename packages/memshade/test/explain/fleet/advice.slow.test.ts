@@ -14,12 +14,11 @@ function layout(run: bigint, ...fields: LayoutRow["fields"]): LayoutRow {
   return { run, site: 1n, type: "Track", element: 96, bytes: 96_000, fields };
 }
 
-/** A place that is used in some intervals of a run, 640 bytes in each, half of which were touched. */
+/** A site used in some intervals of a run: 640 bytes in each, half of them touched. */
 function used(run: bigint, site: bigint, intervals: readonly number[]): OwnerRow[] {
   return intervals.map((interval) => ({ run, interval, site, bytes: 640, fill: 0.5 }));
 }
 
-/** Working sets of the intervals of two runs. */
 function intervals(...bytes: readonly number[]): IntervalRow[] {
   return [1n, 2n].flatMap((run) => bytes.map((of, interval) => ({ run, interval, bytes: of })));
 }
@@ -28,7 +27,7 @@ const TEN = Array.from({ length: 10 }, (_, index) => index);
 
 describe("fields that are cold together", () => {
   it("are those that no run reads, and save their part of the blocks", () => {
-    // 24 of 96 bytes, of 96,000: a quarter.
+    // 24 of 96 bytes per block, 96,000 bytes in all: a quarter.
     expect(coldFields([layout(1n, TITLE, COMMENT), layout(2n, COMMENT)])).toEqual([
       {
         kind: "cold-fields",
@@ -64,7 +63,7 @@ describe("advice that saves less than a line of memory", () => {
 describe("places that are used together", () => {
   it("are in the same intervals in every run that has both", () => {
     const rows = [1n, 2n].flatMap((run) => [...used(run, 7n, TEN), ...used(run, 8n, TEN)]);
-    // Two times 640 bytes, half of them touched; then the interval that has none of them is the largest.
+    // Two times 640 bytes, half of them touched. After the change, the interval without these sites is the largest.
     expect(usedTogether(rows, intervals(...TEN.map(() => 2000), 1500))).toEqual([
       { kind: "used-together", sites: [7n, 8n], overlap: 1, runs: 2, saves: 640, savesOfLargest: 500 },
     ]);

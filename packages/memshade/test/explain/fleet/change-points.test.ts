@@ -10,7 +10,7 @@ function samples(...values: number[]): Samples {
   };
 }
 
-/** Numbers around a mean that look like chance and are the same every time. */
+/** Reproducible numbers around a mean that look random. */
 function noisy(mean: number, spread: number, seed: number): number {
   const x = Math.sin(seed * 12.9898) * 43758.5453;
   return mean + spread * (x - Math.floor(x) - 0.5) * 2;

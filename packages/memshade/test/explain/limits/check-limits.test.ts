@@ -55,7 +55,7 @@ describe("limits of a run", () => {
     const limits = ["accesses=5000", "blocks=40", "blocks[under=main]<=40"].map(parseLimit);
     const results = checkLimits({ name: "run", tools: { heap: run } }, limits);
     expect(results.map(({ value }) => value)).toEqual([5000, 40, 30]);
-    // Ten blocks have no context: they may be of main, or not.
+    // Ten blocks have no context and may belong to main or not.
     expect(outcomes(results)).toEqual(["holds", "holds", "undecided"]);
   });
 

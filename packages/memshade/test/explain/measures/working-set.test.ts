@@ -7,7 +7,7 @@ import { type Asked, ranked as rankedOf } from "../../support/ranked.ts";
 const frame = (index: number, offset: number): StackFrame => ({ function: index, name: `f${index}`, offset });
 const counts = (lines: number[]) => ({ lines });
 
-/** Four intervals: two end in f1, called by f2 and by f3; one in f2; of one nothing is known. */
+/** Four intervals: two end in f1, called by f2 and by f3; one in f2; the context of one is unknown. */
 const PROFILE = {
   program: "app",
   unit: "accesses",

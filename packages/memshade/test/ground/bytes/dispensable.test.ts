@@ -6,7 +6,6 @@ afterEach(() => {
   process.env.MEMSHADE_STRICT = "1";
 });
 
-/** What reading something dispensable comes to: its value, and what is told. */
 function readOr(read: () => string): unknown[] {
   const told: string[] = [];
   return [dispensable(read, (reason) => told.push(reason)), ...told];

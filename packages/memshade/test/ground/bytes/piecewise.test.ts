@@ -4,7 +4,6 @@ import { PiecewiseBytes } from "../../../src/ground/bytes/piecewise.ts";
 
 const FILE = Uint8Array.from({ length: 200_000 }, (_, index) => (index * 7 + (index >> 8)) | 1);
 
-/** The file as a source that remembers what was read of it. */
 function recordingSource() {
   const reads: [number, number][] = [];
   return {

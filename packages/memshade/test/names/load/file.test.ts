@@ -43,7 +43,7 @@ describe.skipIf(process.platform === "win32")("what is no regular file", () => {
         stdio: ["ignore", "ignore", "ignore"],
       },
     );
-    // The writer waits for a reader; before it is there, a pipe is empty.
+    // The writer waits for a reader; until the writer is there, the pipe is empty.
     let text = "";
     while (text === "") text = readInput(pipe).toString();
     expect(text).toBe("one\ntwo\n");

@@ -12,7 +12,6 @@ afterEach(() => vi.unstubAllEnvs());
 
 const idOf = (byte: number) => byte.toString(16).padStart(2, "0").repeat(20);
 
-/** An object whose build id is one byte twenty times over. */
 function install(name: string, byte: number): string {
   const file = path.join(root, name);
   mkdirSync(path.dirname(file), { recursive: true });
@@ -29,7 +28,7 @@ describe("objects of which the build id is all that is known", () => {
     writeFileSync(path.join(folder, "notes.txt"), "no object");
     const installed = new InstalledObjects([path.join(root, "not-there"), folder]);
     expect(installed.find(idOf(0xf1))?.path).toBe(program);
-    // It was passed by on the way to others.
+    // The search passed over the damaged file on the way to others.
     expect(installed.find(idOf(0xf9))).toBeUndefined();
     expect(installed.find(idOf(0xf1))?.path).toBe(program);
   });

@@ -31,7 +31,7 @@ describe("mini debug information", () => {
 });
 
 describe("an xz stream", () => {
-  /** A line a hundred times over, by xz 5.4.1. */
+  /** A line repeated a hundred times, compressed by xz 5.4.1. */
   const text = "The quick brown fox jumps over the lazy dog.\n".repeat(100);
   const compressed = Buffer.from(
     "/Td6WFoAAATm1rRGAgAhARwAAAAQz1jM4BGTAEldACoaCKIDJWbxS3jFogX/LubZ0iAarTT44h3oQTb63AZpuzzkEDQnCeuzZuPsmTl+UFvlJ4UIOKE9mjxBxBhKU/Zq2f3P/NEk4AAAAAAA3VkHQYUv9sQAAWWUIwAAADTLbQ2xxGf7AgAAAAAEWVo=",

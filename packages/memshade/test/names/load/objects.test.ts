@@ -11,7 +11,7 @@ import { drawElf, drawNote } from "../../code/objects/elf-picture.ts";
 const root = mkdtempSync(path.join(tmpdir(), "memshade-objects-"));
 afterAll(() => rmSync(root, { recursive: true }));
 
-/** Writes an object whose build id is one byte eight times over, and returns its path. */
+/** Writes an object whose build id is one byte repeated eight times, and returns its path. */
 function write(name: string, id: number, content = "", link?: { name: string; crc32: number }): string {
   const file = path.join(root, name);
   mkdirSync(path.dirname(file), { recursive: true });
@@ -131,7 +131,7 @@ describe("what perf keeps of a recording", () => {
     expect(finder.find({ path: "/gone/app", buildId: idOf(8) })).toMatchObject({ path: copy });
     expect(finder.find({ path: "[vdso]", buildId: idOf(9) })).toMatchObject({ path: kept });
     expect(new NativeFile("[vdso]", idOf(9), finder).found?.path).toBe(kept);
-    // Nobody has to have it.
+    // The vDSO has no file, so its absence is no failure.
     const other = new NativeFile("[vdso]", idOf(10), finder);
     expect([other.found, other.missing]).toEqual([undefined, undefined]);
   });

@@ -4,7 +4,7 @@ import { FormatError } from "../../../src/ground/bytes/errors.ts";
 import { readSourceMap } from "../../../src/names/load/symbolizer.ts";
 
 describe("a source map", () => {
-  // At 0 the first line of main.ts, from 10 on no line, at 20 line 5 of the compiler's library.
+  // The first line of main.ts from 0, no line from 10, line 5 of the compiler's library from 20.
   const map = { version: 3, sources: ["main.ts", "~lib/array.ts"], names: [], mappings: "AAAA,U,UCIA" };
   const placeAt = readSourceMap(new TextEncoder().encode(JSON.stringify(map)))!;
 
@@ -28,7 +28,6 @@ describe("a source map", () => {
 
 const asBytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-/** What is wrong with a map, as a report says it. */
 function faultOf(map: unknown): string {
   try {
     readSourceMap(asBytes(typeof map === "string" ? map : JSON.stringify(map)));

@@ -5,7 +5,7 @@ import { loadObject } from "../../../src/names/load/objects.ts";
 import { loadAddressFrames } from "../../../src/names/memprof/binaries.ts";
 import { captures, knownPcs } from "../../profile/formats/memprof/captures.ts";
 
-/** Captures that are conversions of others have the same program. */
+/** Captures that are conversions of others share their program. */
 const PROGRAM_OF: Readonly<Record<string, string>> = {
   "v3-converted": "v4",
   "v4-converted": "v5",
@@ -25,7 +25,7 @@ describe("frames of PCs in profiled programs are those that LLVM's profile reade
         framesAt(Number(address)).map(
           ({ linkageName, file, line, column, startLine }, depth, { length }) => ({
             linkageName,
-            // The vectors have one file for a whole chain.
+            // The reference vectors have one file for a whole chain.
             file: depth === 0 ? basename(file ?? "") : undefined,
             place: `${line}:${column}`,
             lineOffset: (line - startLine) >>> 0,

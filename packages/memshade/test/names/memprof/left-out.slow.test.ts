@@ -31,7 +31,6 @@ const KINDS: readonly (readonly [string, string, string])[] = [
   ],
 ];
 
-/** A profile of LLVM with a memory profile, and whatever a text has. */
 function profileWith(name: string, text: string): string {
   writeFileSync(join(cwd, "memory.yaml"), MEMORY);
   writeFileSync(join(cwd, `${name}.proftext`), text);
@@ -80,7 +79,7 @@ describe.skipIf(spawnSync(LLVM, ["--version"]).status !== 0)("an indexed profile
       `${path} has counters of 1 functions too; only memory profiles are merged`,
     );
     expect(existsSync(join(cwd, "refused.memprofdata"))).toBe(false);
-    // Formats of LLVM are converted, others merged.
+    // Formats of LLVM are converted, others are merged.
     for (const output of ["piped.memprofdata", "piped.memshade"]) {
       const forced = merge(output, "--force");
       expect(forced).toMatchObject({ status: 0 });

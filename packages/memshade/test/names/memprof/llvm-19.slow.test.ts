@@ -24,7 +24,7 @@ function run(tool: string, ...args: string[]): { status: number | null; stdout: 
   return spawnSync(tool, args, { encoding: "utf8", cwd: folder });
 }
 
-/** The profile of the program `hint`, some of whose contexts are cold, as a file of its own. */
+/** Writes the profile of the program `hint`, some of whose contexts are cold, to a file. */
 async function coldProfile(version: 2 | 3, container: 8 | 9 | 10 | 11 | 12): Promise<string> {
   const places = { binaries: [join(root, "hint/v5.exe")], searchPaths: [] };
   const inputs = expandInputs([join(root, "hint/cold.memprofraw")]);
@@ -60,7 +60,7 @@ describe.skipIf(root === "" || !canRun)("LLVM 19", () => {
         });
         expect(hints[0]).toContain('"memprof"="cold"');
         expect(hints[0]).toContain(", !memprof");
-        // What LLVM 22 added since then: an attribute beside the metadata.
+        // LLVM 22 has added an attribute besides the metadata.
         expect(hints[0]).toEqual(hints[1]!.filter((hint) => hint !== '"memprof"="ambiguous"'));
       }
     },
@@ -85,7 +85,7 @@ describe.skipIf(root === "" || !canRun)("LLVM 19", () => {
         join(root, name, "v4.exe"),
       );
       expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
-      // A pointer of the profiled process, the version and the size of the file.
+      // Replaces varying values: a pointer of the profiled process, the version and the size of the file.
       return stdout.replace(/(AccessHistogram|Version|TotalSizeBytes|AccessHistogramValues): .*/g, "$1");
     });
     expect(shown[1]).toBe(shown[0]);

@@ -12,8 +12,8 @@ import { HOT_COLD_FIELDS } from "../../../src/profile/model/memprof/index.ts";
 import { mutate, randomNumbers } from "../../profile/formats/mutations.ts";
 import { sharedPath } from "../../shared-path.ts";
 
-// Profiles that no program has written, and what llvm-profdata makes of them. More of them:
-//   MEMSHADE_SEED=… MEMSHADE_RUNS=1000 vitest run test/names/memprof/llvm-profdata.slow.test.ts
+// Random profiles, compared with the output of llvm-profdata. For other cases: MEMSHADE_SEED=… MEMSHADE_RUNS=1000 vitest run
+// test/names/memprof/llvm-profdata.slow.test.ts
 
 const RUNS = Number(process.env.MEMSHADE_RUNS ?? 12);
 const SEED = Number(process.env.MEMSHADE_SEED ?? 1);
@@ -27,12 +27,11 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const llvm = (...args: string[]) => spawnSync(LLVM, args, { encoding: "utf8", maxBuffer: 1 << 28 });
 
-/** Contexts at random places of a program that has been profiled, in one to three dumps. */
 function randomRaw(file: string, random: () => number): Uint8Array {
   const { segments, contexts } = readRaw(readFileSync(file));
   const pcs = [...new Set(contexts.flatMap((context) => context.pcs))];
   const below = (end: number) => Math.floor(random() * end);
-  // Many enough for hash tables to grow, and for buckets to hold several.
+  // Enough stacks that hash tables grow and buckets hold several.
   const stacks = Array.from({ length: 1 + below(200) }, (_, number) => ({
     stackId: BigInt(random() < 0.8 ? number + 1 : 2 ** 32 * below(2 ** 20) + number),
     pcs: Array.from({ length: 1 + below(12) }, () => pcs[below(pcs.length)]!),
@@ -60,7 +59,7 @@ describe.skipIf(!canRun)("raw profiles of random contexts", () => {
       const places = { binaries: [binary], searchPaths: [] };
       const converted = await convertProfile({ path: input, modules: [] }, places, HOT_COLD_FIELDS).catch(
         (error) => {
-          // Refused on purpose: one without any name would be of no use. The reference writes it.
+          // A profile without any name is refused on purpose because it is useless; the reference tool writes it.
           expect((error as Error).message).toContain("no frame of it could be named");
         },
       );
@@ -76,7 +75,6 @@ describe.skipIf(!canRun)("raw profiles of random contexts", () => {
   });
 });
 
-/** YAML with some functions of which there are several records. */
 function randomYaml(random: () => number): string {
   const below = (end: number) => Math.floor(random() * end);
   const frame = () =>
@@ -128,7 +126,7 @@ describe.skipIf(!canRun)("damaged raw profiles", () => {
     for (let seed = SEED; seed < SEED + RUNS; seed++) {
       writeFileSync(file, mutate(good, randomNumbers(seed)));
       const reference = llvm("show", "--memory", file, "--profiled-binary", join(root, binary));
-      // It reads beyond damaged files, and ends in a crash or in what happened to lie there.
+      // The tool reads beyond the end of damaged files; it crashes or returns random memory.
       let text: string | undefined;
       try {
         text = [...showProfile(file, [join(root, binary)])].join("");

@@ -214,7 +214,7 @@ describe.skipIf(shared === undefined)("merging profiles", () => {
   });
 });
 
-/** Records by GUID: the order of the table is not that of the profile. */
+/** Sorts records by GUID: the order of the table differs from that of the profile. */
 function sortRecords(text: string): string {
   const [head, ...records] = text.replace(/\.\.\.\n$/, "").split("  - GUID:");
   return [head, ...records.sort()].join("  - GUID:");

@@ -12,7 +12,7 @@ afterAll(() => rmSync(cwd, { recursive: true }));
 
 describe.skipIf(shared === undefined)("reports of native programs", () => {
   const recorded = join(root, "cpp-inline/v5.memprofraw");
-  // Without its program beside it.
+  // The raw profile without its program next to it.
   const raw = join(cwd, "alone.memprofraw");
   beforeAll(() => cpSync(recorded, raw));
   const program = join(root, "cpp-inline/v5.exe");

@@ -9,7 +9,7 @@ import { showProfile } from "../../../src/names/memprof/show.ts";
 import { writeIndexed } from "../../../src/profile/formats/memprof-indexed/index.ts";
 import { HOT_COLD_FIELDS } from "../../../src/profile/model/memprof/index.ts";
 
-// Programs that are compiled with memory profiling here and now, run, and read as llvm-profdata reads them.
+// Programs that the test compiles with memory profiling and runs; their profiles are compared with llvm-profdata's output.
 
 const folder = mkdtempSync(join(tmpdir(), "memshade-own-programs-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -24,7 +24,7 @@ const FLAGS = [
   ..."-mno-omit-leaf-frame-pointer -Wl,--build-id -std=c++17 -pthread".split(" "),
 ];
 
-/** Destructors of unnamed structs have one name, and may stand at the same places of it. */
+/** Destructors of unnamed structs share a name, and may be at the same positions of it. */
 const UNNAMED = `
 #include <cstdlib>
 #include <cstring>
@@ -82,7 +82,6 @@ int main() {
   }
 }`;
 
-/** Compiles, runs and names the program and its profile. */
 function profiled(llvm: string, source: string, flags: readonly string[]) {
   writeFileSync(join(folder, "own.cpp"), source);
   expect(run(`clang++-${llvm}`, [...FLAGS, ...flags, "own.cpp", "-o", "own"])).toMatchObject({ status: 0 });
@@ -114,7 +113,7 @@ describe.each(["22", "19"])("programs that LLVM %s compiled", (llvm) => {
     if (!hasRuntime) return;
     const { binary, profile } = profiled(llvm, source, flags);
     const shown = run("llvm-profdata-22", ["show", "--memory", profile, "--profiled-binary", binary]);
-    // An address of the printing tool.
+    // The value is an address in the printing tool.
     const known = (text: string) => text.replace(/AccessHistogram: \d+/g, "AccessHistogram: 0");
     expect(known([...showProfile(profile, [binary])].join(""))).toBe(known(shown.stdout));
     for (const version of [2, 3, 4] as const) {

@@ -16,7 +16,7 @@ import { loadObject } from "../../../src/names/load/objects.ts";
 import { readRawDumps } from "../../../src/profile/formats/memprof-raw/index.ts";
 import { memshade } from "../../cli/support/command-line.ts";
 
-// Reports of programs that allocate in a library without debug information, compiled and run here and now.
+// Reports of programs that the test compiles and runs; they allocate in a library without debug information.
 
 const folder = mkdtempSync(join(tmpdir(), "memshade-own-reports-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -62,7 +62,6 @@ interface Report {
   sites: { allocCount: number; totalSize: number; stack: { function: string; module?: string }[] }[];
 }
 
-/** What MemProf recorded, all dumps together. */
 function recordedIn(profile: string) {
   const mibs = readRawDumps(readFileSync(profile)).flatMap((dump) => dump.mibs.map(({ mib }) => mib));
   return {
@@ -76,7 +75,6 @@ const summedUp = ({ sites }: Pick<Report, "sites">) => ({
   bytes: sites.reduce((sum, { totalSize }) => sum + totalSize, 0),
 });
 
-/** Runs the program, and moves its profile to where it has the given name. */
 function profileAs(name: string, args: readonly string[] = [], program = "./texts"): string {
   expect(run(program, args, { MEMPROF_OPTIONS: `log_path=${folder}/raw` })).toMatchObject({ status: 0 });
   const [raw] = readdirSync(folder).filter((one) => one.startsWith("raw."));
@@ -155,10 +153,10 @@ describe.skipIf(!hasRuntime)("reports of a program that allocates in libstdc++",
     writeFileSync(both, Buffer.concat([profile, other].map((file) => readFileSync(file))));
     const [one, two] = [await reportOf(profile), await reportOf(both)];
     expect(summedUp(two)).toEqual(recordedIn(both));
-    // To LLVM's tool, and so to `show`, such a file is none.
+    // LLVM's tool, and so `show`, rejects such a file.
     const shown = await memshade(["show", both, "--binary", "texts"], { cwd: folder });
     expect(shown.stderr).toContain("memprof raw profile has different segment information");
-    // Outer frames may be anything: libraries have no frame pointers.
+    // Outer frames are unreliable: libraries have no frame pointers.
     const leavesOf = ({ sites }: Report) => new Set(sites.map(({ stack }) => stack[0]!.function));
     expect(leavesOf(two)).toEqual(leavesOf(one));
   });

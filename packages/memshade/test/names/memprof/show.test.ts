@@ -10,7 +10,6 @@ const folder = mkdtempSync(join(tmpdir(), "memshade-show-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const CASES = ["c-basic", "cpp-inline", "threads", "histogram", "lines", "hint"];
-/** Binaries of profiles that were made from others. */
 const BINARY_OF: Readonly<Record<string, string>> = {
   "v3-converted": "v4",
   "v4-converted": "v5",

@@ -41,7 +41,6 @@ interface ShownThreads {
   threads: { thread: number; lwp: number; frames: ShownFrame[] }[];
 }
 
-/** What `memshade unwind --regs --format json` prints for a core of a folder. */
 async function unwindCore(folder: string, core: string): Promise<{ shown: ShownThreads; missing: string[] }> {
   const directory = path.join(fixtures!, folder);
   const dump = await openDump(path.join(directory, core));
@@ -58,7 +57,7 @@ describe.skipIf(fixtures === undefined)("all threads of the cores whose stacks G
   it.each(CORES)("%s %s", async (folder, core, expected) => {
     const truth: ShownThreads = JSON.parse(readFileSync(path.join(fixtures!, folder, expected), "utf8"));
     const { shown, missing } = await unwindCore(folder, core);
-    // The C library of the machine where the core was written may be another one than here.
+    // The C library of the machine that wrote the core may differ from this machine's.
     if (missing.length > 0) {
       console.warn(`SKIPPED: ${folder}/${core} needs objects that are not on this machine`);
       return;
@@ -69,7 +68,7 @@ describe.skipIf(fixtures === undefined)("all threads of the cores whose stacks G
         thread,
         lwp,
         frames: frames.map(({ pc, kind, cfa, stop, regs }, index) => {
-          // Registers that GDB does not know are left out there.
+          // GDB's list omits registers with unknown values.
           const known = truth.threads.find((one) => one.lwp === lwp)?.frames[index]?.regs ?? {};
           const common = Object.entries(regs).filter(([name]) => name in known);
           return { pc, kind, cfa, stop, regs: Object.fromEntries(common) };
@@ -119,7 +118,7 @@ describe.skipIf(fixtures === undefined)("the samples of perf.data", () => {
     expect({ lost, gaps }).toEqual({ lost: 0, gaps: [] });
     const script = readFileSync(path.join(directory, "script.txt"), "utf8");
     expect(printed).toBe(script);
-    // `perf script -F ip` prints the same lines with nothing but the addresses.
+    // `perf script -F ip` prints the same lines with addresses only.
     expect(addresses).toBe(script.replaceAll(/^\S.*$/gm, "").replaceAll(/^(\t *[0-9a-f]+) .*$/gm, "$1"));
   });
 });

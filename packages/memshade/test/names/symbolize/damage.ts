@@ -1,6 +1,6 @@
 import type { ObjectFile } from "../../../src/code/objects/index.ts";
 
-/** Numbers from 0 to `below` - 1, the same ones for the same seed (xorshift). */
+/** Returns seeded random numbers from 0 to `below` - 1 (xorshift). */
 export function randomNumbers(seed: number): (below: number) => number {
   let state = (seed * 2654435761 + 88675123) >>> 0 || 1;
   return (below) => {
@@ -13,7 +13,7 @@ export function randomNumbers(seed: number): (below: number) => number {
 
 const TELLING_BYTES = [0, 1, 0x7f, 0x80, 0xff, 0xfe, 4, 8];
 
-/** An object whose debug information has been damaged in a few places, after decompression and relocation. */
+/** An object whose debug information is damaged in a few bytes, after decompression and relocation. */
 export function damaged(object: ObjectFile, seed: number): ObjectFile {
   const random = randomNumbers(seed);
   const names = object.sections

@@ -27,7 +27,7 @@ const installed = isInstalled("clang-22", "gcc", "wasm-ld-22");
 if (!installed)
   console.warn("SKIPPED: clang-22, gcc or wasm-ld-22 is not installed, no damage is done to their programs");
 
-/** Mutations per program; MEMSHADE_RUNS asks for more of them, MEMSHADE_SEED for others. */
+/** Mutations per program; MEMSHADE_RUNS sets their number, MEMSHADE_SEED selects others. */
 const runs = Number(process.env.MEMSHADE_RUNS ?? 60);
 const firstSeed = Number(process.env.MEMSHADE_SEED ?? 1);
 

@@ -12,7 +12,7 @@ const { sections, codeOffset } = loadObject(MODULE).object;
 const debugSections = sections.filter(({ name }) => name.startsWith(".debug_"));
 const codeSize = sections.find(({ offset }) => offset === codeOffset)!.size;
 
-/** What answers must be whatever the bytes are: frames, the last of them not inlined. */
+/** Checks the invariant of all answers, whatever the bytes are: frames, the last of them not inlined. */
 function expectSaneFrames(symbolizer: Symbolizer, address: number): void {
   const frames = symbolizer.frames(address);
   expect(frames.length).toBeGreaterThan(0);
@@ -20,7 +20,7 @@ function expectSaneFrames(symbolizer: Symbolizer, address: number): void {
   for (const { line, column } of frames) expect(line >= 0 && column >= 0).toBe(true);
 }
 
-/** Address 0 is that of a function which the linker removed. */
+/** Address 0 belongs to a function that the linker removed. */
 const addresses = Array.from({ length: 40 }, (_, index) => Math.floor((index * codeSize) / 40));
 
 describe("damaged debug information", () => {

@@ -19,7 +19,7 @@ it.skipIf(MODULE === undefined)(
     const symbolizer = new Symbolizer(openObject(readFileSync(MODULE!)));
     const addresses = sampledAddresses(MODULE!, 2000);
     const near = addresses.map((address) => symbolizer.frames(address));
-    // From both ends: each address is in another unit than the one before.
+    // Addresses from both ends in turn: each is in another unit than the one before.
     const far = addresses.flatMap((_, index) => {
       const other = addresses.length - 1 - index;
       return index < other

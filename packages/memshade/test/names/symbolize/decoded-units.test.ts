@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type DecodedUnit, DecodedUnits } from "../../../src/names/symbolize/symbolizer.ts";
 
-/** A unit that is decoded when it is asked for something. */
+/** A unit that is decoded on its first use. */
 class Unit implements DecodedUnit {
   readonly wholeBytes: number;
   sizeBytes = 0;
@@ -30,7 +30,7 @@ describe("units that are decoded", () => {
       all[(step * step + 3 * step) % 40]!.ask(units);
       const held = all.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
       expect(held).toBeLessThanOrEqual(100);
-      // No more than half are forgotten at a time, and one more.
+      // At most half of the units, and one more, are dropped at a time.
       if (step > 100) expect(held).toBeGreaterThan(100 / 2 - 11);
     }
   });

@@ -13,10 +13,10 @@ const PROGRAMS = [
   ),
 ].map((file) => ({ file: file.slice(file.lastIndexOf("/") + 1), object: loadObject(file).object }));
 
-/** A place in the code, from 0 to 1. */
+/** A relative position in the code, from 0 to 1. */
 const somewhere = fc.double({ min: 0, max: 0.999_999, noNaN: true });
 
-// The first addresses are looked up without keeping what was read for them.
+// The first lookups do not cache the data read for them.
 describe.each(PROGRAMS)("the first answer of $file", ({ object }) => {
   const code = object.sections.find(({ name }) => name === "code" || name === ".text")!;
   const addressOf = (place: number) => code.address + Math.floor(place * code.size);

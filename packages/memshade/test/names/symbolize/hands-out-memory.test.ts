@@ -3,7 +3,6 @@ import { expect, it } from "vitest";
 import { loadObject } from "../../../src/names/load/objects.ts";
 import { Symbolizer } from "../../../src/names/symbolize/symbolizer.ts";
 
-/** Functions that are told to hand out memory at any place in a module's code. */
 function layersOf(file: string): string[] {
   const { object } = loadObject(fileURLToPath(new URL(`../../fixtures/planted/${file}`, import.meta.url)));
   const code = object.sections.find(({ name }) => name === "code")!;

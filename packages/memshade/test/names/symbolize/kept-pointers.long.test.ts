@@ -54,7 +54,7 @@ describe.skipIf(!canBuild)("the members of an array of more than 1 MiB", () => {
       const { block } = await blockOf(compiled(place, level));
       expect(block).toMatchObject({ size: 1_920_000, followed: 2 ** 20, element: 48 });
       expect(block.fields).toEqual([{ name: "stock", type: "int", offset: 16, size: 4, written: true }]);
-      // What is inlined into its caller is declared there.
+      // An inlined function's block is declared in its caller.
       expect(block.type).toMatchObject(level === "-O1" ? { ...PRODUCT, by } : PRODUCT);
     }
   });
@@ -70,7 +70,7 @@ describe.skipIf(!canBuild)("the members of an array of more than 1 MiB", () => {
   it("have the counts of what is told apart, and none of what lies behind", async () => {
     const { block, object } = await blockOf(compiled("MEMBER", "-O1"), "--objects");
     expect(block).toMatchObject({ followed: 4096, type: { name: "Product", by: "member" } });
-    // 85 whole elements, and of one more its first 16 bytes.
+    // 85 whole elements, and the first 16 bytes of one more.
     const writes = Object.fromEntries(object.fields.map(({ name, writes }) => [name, writes]));
     expect(writes).toEqual({ id: 86 * 8, price: 86 * 8, stock: 85 * 4, weight: 85 * 4, name: 85 });
   });

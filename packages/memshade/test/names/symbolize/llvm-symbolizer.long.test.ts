@@ -33,10 +33,12 @@ if (!hasWasm)
 
 afterAll(() => rmSync(temporaryFolder(), { recursive: true, force: true }));
 
-/** Nothing of a target's own is needed to compile for it. */
+/** Options with which no files of the target are needed. */
 const BARE = "-fno-rtti -fno-exceptions -ffreestanding -nostdlib";
 
-/** How each program is made; `$P` has the sources. The large one uses the standard library, the small one no header. */
+/**
+ * Build commands of each program; `$P` is the folder of the sources. The large program uses the standard library, the small one no header.
+ */
 const NATIVE = {
   "clang -O0, DWARF 4": `clang++-22 -gdwarf-4 -O0 ${BARE} -static $P/shapes.cpp -o a0`,
   "clang -O2, DWARF 5, with the standard library": "clang++-22 -g -O2 $P/cart.cpp -o a1",
@@ -80,7 +82,7 @@ const WASM = {
   "an object file": `${WASM_TARGET} -g -O2 -c $P/shapes.cpp -o w5`,
 };
 
-/** The first answers that differ, beside each other: whole lists of thousands help nobody. */
+/** The first answers that differ, side by side: lists of thousands would be unreadable. */
 function differences(ours: readonly unknown[], theirs: readonly unknown[]): unknown[] {
   expect(ours.length).toBe(theirs.length);
   return ours
@@ -114,7 +116,7 @@ describe.skipIf(!hasNative)("answers for a native program are those of llvm-symb
   });
 });
 
-/** The same numbers in an order that has nothing to do with theirs, and is the same each time. */
+/** The same numbers in a shuffled but reproducible order. */
 function shuffled(numbers: readonly number[]): number[] {
   const rank = (number: number) => Math.imul(number, 0x9e37_79b1) >>> 0;
   return numbers.toSorted((first, second) => rank(first) - rank(second));
@@ -140,7 +142,7 @@ describe.skipIf(!hasNative)("prints what llvm-symbolizer prints, in whatever ord
   });
 });
 
-/** Options that change what is printed, each list compared as text. */
+/** Options that change the printed text, each list compared as text. */
 const OPTIONS = [
   "--addresses --verbose",
   "--verbose --no-inlines --no-demangle",
@@ -189,9 +191,9 @@ interface Answer {
 }
 
 /**
- * What can be compared in a linked wasm module. llvm-symbolizer looks debug information up by offsets in the code
- * section, but symbols by offsets in the file, and local symbols as if all were at address 0: names of outermost
- * functions that it takes from there are those of other functions. Names from debug information stay.
+ * Comparable part of an answer for a linked wasm module. llvm-symbolizer looks debug information up by offsets in the code
+ * section, but symbols by offsets in the file, and treats local symbols as if all were at address 0. Names of outermost
+ * functions from symbols are therefore wrong and removed; names from debug information stay.
  */
 function comparable(answer: string): unknown {
   const { Symbol: frames } = JSON.parse(answer) as Answer;

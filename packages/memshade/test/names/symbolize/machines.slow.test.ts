@@ -28,7 +28,7 @@ const MACHINES = [
 const answersOf = (file: string) => {
   const addresses = codeAddresses(file, 1);
   const ours = ourAnswers(file, addresses);
-  // Where there is nothing, neither program says more than its own name for the file.
+  // For an address without code, both programs print only the file's name.
   return { ours, theirs: llvmAnswers(file, addresses) };
 };
 

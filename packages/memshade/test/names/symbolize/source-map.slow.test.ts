@@ -17,7 +17,7 @@ const SOURCE = fileURLToPath(
 const COMPILER = createRequire(import.meta.url).resolve("assemblyscript/bin/asc.js");
 const MODULE = join(folder, "containers.wasm");
 
-/** Node's reader of source maps is the oracle: a module is one line of as many columns as it has bytes. */
+/** Node's reader of source maps is the oracle: it sees a module as one line with one column per byte. */
 function placesByNode(map: SourceMap, fileOffset: number): string {
   const entry = map.findEntry(0, fileOffset);
   if (!("originalSource" in entry) || entry.originalSource === undefined) return "nowhere";
@@ -53,18 +53,18 @@ describe("the source map that a compiler made for a module", () => {
   it("tells the places of all offsets", () => {
     const json = readFileSync(`${MODULE}.map`, "utf8");
     const map = new SourceMap(JSON.parse(json));
-    // Of two places for one offset, readers may take either.
+    // If an offset has two mappings, readers may take either.
     const columns = decodedMappings(new TraceMap(json))[0]!.map(([column]) => column);
     const isAmbiguous = new Set(columns.filter((column, index) => column === columns[index - 1]));
     const { ours, offsets, missing } = placesOfModule();
     expect(missing).toEqual([]);
     expect(ours.filter((place) => /containers\.ts:\d+:\d+$/.test(place)).length).toBeGreaterThan(100);
     const theirs = offsets.map((offset) => placesByNode(map, offset));
-    // Paths are put together with that of the map, which Node leaves to others.
+    // Paths are resolved against the map's path, which Node does not do.
     const tail = (place: string) => place.replace(/^.*[/\\]/, "");
     const clear = [...offsets.keys()].filter((index) => {
       const column = columns.findLast((each) => each <= offsets[index]!);
-      // Node takes the last one for the one before.
+      // Node returns the mapping before for the last one.
       return column !== undefined && column !== columns.at(-1) && !isAmbiguous.has(column);
     });
     expect(clear.length).toBeGreaterThan(0.9 * offsets.length);

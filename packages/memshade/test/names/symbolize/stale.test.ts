@@ -6,12 +6,11 @@ import { Symbolizer } from "../../../src/names/symbolize/symbolizer.ts";
 const read = (name: string): Uint8Array =>
   readFileSync(new URL(`../../fixtures/programs/debug/${name}.wasm`, import.meta.url));
 
-/** Code of one module with the debug information of another. */
 function mixed(code: Uint8Array, debug: Uint8Array): Symbolizer {
   return new Symbolizer(openObject(code), { debug: openObject(debug) });
 }
 
-/** Addresses in the module's code for which it says that debug information is of other code. */
+/** Addresses in the module's code at which the symbolizer reports debug information of other code. */
 function staleAddresses(symbolizer: Symbolizer, bytes: number): number {
   return Array.from({ length: bytes }, (_, address) => address).filter((address) =>
     symbolizer.isStaleAt(address),

@@ -38,7 +38,7 @@ export function sh(command: string): string {
   return stdout;
 }
 
-/** The addresses of a file's code, one of `step`, with some outside of it. */
+/** Addresses of a file's code, one of `step`, and some outside it. */
 export function codeAddresses(file: string, step: number): number[] {
   return codeSections(file)
     .flatMap(({ address, size }) =>
@@ -47,7 +47,6 @@ export function codeAddresses(file: string, step: number): number[] {
     .filter((address) => address >= 0);
 }
 
-/** So many addresses, all over a file's code. */
 export function sampledAddresses(file: string, count: number): number[] {
   const bytes = codeSections(file).reduce((sum, { size }) => sum + size, 0);
   return codeAddresses(file, Math.floor(bytes / count)).slice(0, count);
@@ -62,7 +61,6 @@ function codeSections(file: string): { address: number; size: number }[] {
     .map(({ size }) => ({ address: 0, size }));
 }
 
-/** JSON answers of llvm-symbolizer, one line per address. */
 export function llvmAnswers(
   file: string,
   addresses: readonly number[],
@@ -77,7 +75,6 @@ export function llvmAnswers(
   return stdout.trimEnd().split("\n");
 }
 
-/** Ours, by the code behind the command. */
 export function ourAnswers(file: string, addresses: readonly number[], inlines = true): string[] {
   const symbolization = new Symbolization({
     binary: file,

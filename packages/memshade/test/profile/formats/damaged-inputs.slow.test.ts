@@ -18,10 +18,10 @@ import { statics } from "../../support/statics-picture.ts";
 import { mutate, randomNumbers, withStranger } from "./mutations.ts";
 import { asBytes, DHAT, MAP, READERS, SECTIONED_MAP } from "./readers.ts";
 
-// More of them: MEMSHADE_SEED=… MEMSHADE_RUNS=10000 vitest run test/profile/formats/damaged-inputs.slow.test.ts
+// For more cases: MEMSHADE_SEED=… MEMSHADE_RUNS=10000 vitest run test/profile/formats/damaged-inputs.slow.test.ts
 const RUNS = Number(process.env.MEMSHADE_RUNS ?? 100);
 const SEED = Number(process.env.MEMSHADE_SEED ?? 1);
-/** What is made of a few KiB takes less than this, unless it is made for numbers that the input only claims. */
+/** Limit of allocated bytes. Only a reader that trusts the input's claimed sizes needs more for a few KiB. */
 const MOST_BYTES = 64 << 20;
 
 const jsonOf = (value: unknown): string => JSON.stringify(value);
@@ -78,7 +78,7 @@ const WASTE = wasteOf({
   blocks: [blocks({})],
 });
 
-/** Whether a reader takes an input, or refuses it by one error that is meant for its user; anything else fails the test. */
+/** True if a reader accepts an input, false if it refuses it with an error for users; any other error fails the test. */
 async function isRead(read: () => unknown): Promise<boolean> {
   try {
     await read();
@@ -90,13 +90,13 @@ async function isRead(read: () => unknown): Promise<boolean> {
   }
 }
 
-/** Bytes that arrays and objects take, those that wait for the garbage collector too. */
+/** Bytes of arrays and objects, including those that wait for the garbage collector. */
 function memoryBytes(): number {
   const { heapUsed, arrayBuffers } = process.memoryUsage();
   return heapUsed + arrayBuffers;
 }
 
-/** Reads damaged inputs, each known by its seed, and returns how many were refused. */
+/** Reads damaged inputs, each reproducible by its seed, and returns the number of refused ones. */
 async function refusedOf<T>(
   damage: (random: () => number) => T,
   read: (input: T) => unknown,

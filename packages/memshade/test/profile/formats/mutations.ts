@@ -1,4 +1,3 @@
-/** Numbers from 0 below 1, the same for the same seed. */
 export function randomNumbers(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -9,7 +8,6 @@ export function randomNumbers(seed: number): () => number {
   };
 }
 
-/** Values at the edges of what fields can hold. */
 const EDGES = [
   0n,
   1n,
@@ -26,7 +24,6 @@ const EDGES = [
   0xffffffffn,
 ].concat([1n << 32n, 1n << 40n, (1n << 53n) - 1n, 1n << 63n, (1n << 64n) - 1n]);
 
-/** Numbers as texts have them, decimal and hexadecimal. */
 const NUMBERS = ["", "0", "1", "-1", "ffffffff", "4294967296", "9007199254740993", "ffffffffffffffff"].concat(
   ["9".repeat(30), "1e400"],
 );
@@ -39,7 +36,7 @@ const LEBS = [
 ];
 const isHexDigit = (byte = 0): boolean => (byte >= 0x30 && byte <= 0x39) || (byte >= 0x61 && byte <= 0x66);
 
-/** A damaged copy: some bytes changed, cut off, put in, taken out or repeated. */
+/** A damaged copy: some bytes changed, cut off, inserted, removed or repeated. */
 export function mutate(bytes: Uint8Array, random: () => number): Uint8Array {
   let damaged = bytes.slice();
   const times = 1 + Math.floor(random() * random() * 5);
@@ -82,7 +79,6 @@ function mutateOnce(bytes: Uint8Array, random: () => number): Uint8Array<ArrayBu
   return copy;
 }
 
-/** What stands in JSON where something else was meant to. */
 const STRANGERS: readonly unknown[] = [
   null,
   true,
@@ -115,7 +111,7 @@ function placesIn(value: unknown): Place[] {
   return Object.keys(holder).flatMap((key) => [{ holder, key }, ...placesIn(holder[key])]);
 }
 
-/** The same JSON with another value in a place, without it, or with it a thousand times. */
+/** The same JSON with one value replaced, removed, or repeated a thousand times. */
 export function withStranger(json: string, random: () => number): string {
   const value: unknown = JSON.parse(json);
   const places = placesIn(value);

@@ -44,7 +44,7 @@ import {
   sample,
 } from "./dumps/perf-data-pictures.ts";
 
-/** What reads bytes that anybody may have written, with an input that is right, and what commands do with what was read. */
+/** Readers of untrusted bytes, each with a valid input and the commands' use of the result. */
 export interface ReaderOfBytes {
   readonly name: string;
   readonly bytes: Uint8Array;
@@ -57,7 +57,6 @@ export const asBytes = (text: string): Uint8Array => new TextEncoder().encode(te
 export const asText = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
 
 const screen = { paint: createPaint(false), width: 80, isWide: false, input: "heap" };
-/** A profile that was read can be shown. */
 function show(profile: HeapProfile | undefined): void {
   if (profile === undefined) return;
   heapReport(profile, screen);
@@ -87,7 +86,6 @@ async function walkPerf(bytes: Uint8Array): Promise<void> {
   await unwindPerfData(sourceOfBytes(bytes), noObjects, { zstd: nodeZstd, onSample: () => {} });
 }
 
-/** What lies at places of a file's code. */
 function symbolize(bytes: Uint8Array): void {
   const object = openObject(bytes);
   const symbolizer = new Symbolizer(object);
@@ -252,7 +250,9 @@ function unwindTable(bytes: Uint8Array): void {
   }
 }
 
-/** Profiles of MemProf have a target of their own, `memprof/fuzz.slow.test.ts`, and so have names of C++ and code of wasm modules. */
+/**
+ * Readers without a fuzz target of their own: MemProf profiles have `memprof/fuzz.slow.test.ts`, and C++ names and wasm code have theirs.
+ */
 export const READERS: readonly ReaderOfBytes[] = [
   { name: "a source map", bytes: asBytes(JSON.stringify(MAP)), read: readSourceMap },
   { name: "a source map of sections", bytes: asBytes(JSON.stringify(SECTIONED_MAP)), read: readSourceMap },

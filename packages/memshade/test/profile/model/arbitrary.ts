@@ -17,7 +17,7 @@ export const arbitraryBlock: fc.Arbitrary<Block> = fc.record({
 
 const histogram = fc.array(fc.bigInt({ min: 0n, max: 100_000n }), { maxLength: 5 });
 
-/** Any field values, also ones that no program gives; with or without a histogram. */
+/** Any field values, also impossible ones; with or without a histogram. */
 export const arbitraryMib: fc.Arbitrary<Mib> = fc
   .tuple(
     fc.record(Object.fromEntries(MIB_FIELDS.map(({ name, bytes }) => [name, bytes === 4 ? u32 : u64]))),
@@ -30,7 +30,6 @@ export const arbitraryMib: fc.Arbitrary<Mib> = fc
     ...(counts.length > 0 ? { histogram: counts } : {}),
   }));
 
-/** What a context looks like after some blocks. */
 export function mibOfBlocks(first: Block, ...later: Block[]): Mib {
   return later.map(blockMib).reduce(mergeMib, blockMib(first));
 }

@@ -1,6 +1,6 @@
 import type { SpillFile } from "../../../src/profile/model/memprof/index.ts";
 
-/** What is spilled, for tests: in memory after all, and counted. */
+/** Spill files for tests: kept in memory, and counted. */
 export class MemorySpillFiles {
   open = 0;
 

@@ -83,7 +83,7 @@ describe("the MIB of one block", () => {
   });
 
   it("keeps densities whole in the totals and truncates them to 32 bits in the extremes", () => {
-    // 2^32 + 7 accesses to 100 bytes in no time: density 2^32 + 7, per second 1000 times that.
+    // 2^32 + 7 accesses to 100 bytes in a lifetime of 0: density 2^32 + 7, per second 1000 times that.
     const mib = blockMib({ ...block, accessCount: 2n ** 32n + 7n, size: 100 });
     expect(mib).toMatchObject({
       totalAccessDensity: 4294967303n,
@@ -112,8 +112,8 @@ describe("the MIB of one block", () => {
   });
 });
 
-// One pair in which every field differs and every rule decides something. `first` was freed at 30 on CPU 2;
-// `later` was allocated at 20, before that, on the same CPU and freed on the same CPU.
+// A pair in which every field differs and every rule matters. `first` was freed at 30 on CPU 2; `later` was allocated at 20, before that,
+// on the same CPU and freed on the same CPU.
 const first: Mib = {
   allocCount: 2,
   totalAccessCount: 40n,
@@ -174,7 +174,7 @@ const later: Mib = {
   accessHistogram: 2n,
   histogram: [10n, 20n, 70n],
 };
-/** What merging and combining have in common. */
+/** Fields that merging and combining compute in the same way. */
 const totalsAndExtremes = {
   allocCount: 5,
   totalAccessCount: 140n,

@@ -4,7 +4,7 @@ import { createPaint } from "../../../src/show/report/terminal/common/paint.ts";
 
 const code = (...points: number[]): string => String.fromCodePoint(...points);
 const [ESCAPE, BELL, CSI, DELETE] = [code(0x1b), code(7), code(0x9b), code(0x7f)];
-/** Arabic letter mark, left-to-right mark, right-to-left override, isolate, the end of one. */
+/** Arabic letter mark, left-to-right mark, right-to-left override, isolate, end of isolate. */
 const TURNING = [0x61c, 0x200e, 0x202e, 0x2066, 0x2069].map((point) => code(point));
 
 describe("a text of others", () => {

@@ -3,12 +3,10 @@ import { wat } from "../../support/assemble.ts";
 import { type Call, expectTransparent } from "../../support/behaviour.ts";
 import { Profiled } from "../../support/profiled.ts";
 
-// An allocator as real ones are: it writes headers, has functions of its own and calls itself and shared helpers.
-//
-//   malloc writes the size 8 bytes in front of the block (1 access), takes from $bin by way of $take (2 accesses)
-//   calloc calls malloc (3), clears by $memset, which the program uses too (1 for every 8 bytes)
-//   realloc reads the old header (1), calls malloc (3), copies by memory.copy, calls free (1)
-//   free writes a link into the block (1)
+// An allocator like real ones: it writes headers, has helper functions, and calls itself. malloc writes the size 8 bytes in front of the
+// block (1 access) and takes the block from $bin through $take (2 accesses). calloc calls malloc (3) and clears with $memset, which the
+// program uses too (1 for every 8 bytes). realloc reads the old header (1), calls malloc (3), copies with memory.copy and calls free (1).
+// free writes a link into the block (1).
 const ALLOCATOR = wat(`(module
   (memory (export "memory") 1 1)
   (func $take (param $size i32) (result i32)
@@ -134,7 +132,7 @@ describe("an allocator that is instrumented", () => {
 });
 
 describe("functions that pass a request on, which the allocator calls itself", () => {
-  // As Rust modules with a lock around malloc have them: __wrap_malloc → the plain function's cover → the plain function.
+  // Rust modules with a lock around malloc have this chain: __wrap_malloc → wrapper of the plain function → plain function.
   const covered = wat(`(module
     (memory (export "memory") 1 1)
     (global $next (mut i32) (i32.const 4096)) (global $locked (mut i32) (i32.const 0))
@@ -171,8 +169,8 @@ describe("functions that pass a request on, which the allocator calls itself", (
 });
 
 describe("a posix_memalign that passes its request on", () => {
-  // As in modules with mimalloc: the exported function only calls another one of the same kind, and that one a part of the
-  // allocator which looks at the request first, and which the program has for aligned blocks too.
+  // Modules with mimalloc have this shape. The exported function only calls another function of the same kind. This one calls a part of the
+  // allocator that checks the request first, and that the program also uses for aligned blocks.
   const aligned = wat(`(module
     (memory (export "memory") 1 1)
     (global $next (mut i32) (i32.const 4096))
@@ -211,8 +209,8 @@ describe("a posix_memalign that passes its request on", () => {
 });
 
 describe("a slow path that comes back to a function of the family", () => {
-  // As in mimalloc: malloc has the fast path written into it, the slow one aligns large blocks with what the program calls
-  // memalign, and that takes its memory from the slow path again. Another function of the program knows the slow path.
+  // mimalloc has this shape. The fast path is inlined into malloc. The slow path aligns large blocks with the program's memalign, which
+  // takes its memory from the slow path again. Another function of the program calls the slow path too.
   const circular = wat(`(module
     (memory (export "memory") 1 1)
     (global $next (mut i32) (i32.const 4096))

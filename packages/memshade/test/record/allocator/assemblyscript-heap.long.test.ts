@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { profile } from "../../../src/index.ts";
 import { compileAssemblyScript } from "./find/compile-assemblyscript.ts";
 
-// Objects that are kept, dropped, resized and collected while others are made, more than the heap holds at once.
+// Keeps, drops, resizes and collects objects while it makes more than the heap can hold at once.
 const PROGRAM = `
 class Node { next: Node | null = null; values: Array<i32> = []; constructor(public value: i32) {} }
 let kept: Node | null = null;
@@ -22,7 +22,7 @@ export function run(rounds: i32): i32 {
   return sum;
 }`;
 const ROUNDS = 3000;
-/** A node, its array and that one's buffer at least, and the strings. */
+/** Each round makes at least a node, its array, the array's buffer, and the strings. */
 const LEAST_BLOCKS = 5 * ROUNDS;
 
 interface Runtime {
@@ -50,7 +50,7 @@ async function heapOf(...options: string[]) {
   return { heap: run.heap!, notTracked: run.heap!.notTracked!, allocator: run.modules[0].allocator };
 }
 
-// Arrays that grow, and how often their elements were moved, and how many bytes.
+// Grows arrays, and counts the moves of their elements and the bytes moved.
 const GROWING = `
 const kept = new Array<Array<i32>>(100);
 let copies = 0;
@@ -80,7 +80,7 @@ export function run(entries: i32): i32 {
   return table.size;
 }`;
 const ENTRIES = 20_000;
-/** Tables double from 4 entries on, and a table of 128 bytes is the last one that is not followed. */
+/** Tables double from 4 entries on. A table of 128 bytes is the last that is too small to be followed. */
 const TABLES = Math.ceil(Math.log2(ENTRIES / 16));
 
 async function growthOf(...options: string[]) {
@@ -107,7 +107,7 @@ describe.each(["incremental", "minimal"])("the heap of AssemblyScript's %s runti
     expect(notTracked.filter((sentence) => /handed out over|releases? named/.test(sentence))).toEqual([]);
     expect(allocator.confirmed).toBe(true);
     expect(heap.allocations).toBeGreaterThan(LEAST_BLOCKS);
-    // Static strings and what the roots hold aside, everything is garbage at the end.
+    // Everything is garbage at the end, except static strings and the objects that roots hold.
     expect(heap.liveBlocks).toBeLessThan(20);
   });
 });
@@ -117,7 +117,7 @@ describe("copies of AssemblyScript's arrays as they grow", () => {
     const { truth, told, notTracked } = await growthOf("--runtime", runtime, "--debug");
     expect(told.copies).toBe(truth.copies);
     expect(notTracked).not.toContainEqual(expect.stringContaining("Not all copies"));
-    // What realloc moves in the minimal runtime has its whole block copied, with what is unused at its end.
+    // realloc of the minimal runtime copies the whole block, including the unused bytes at its end.
     expect(told.copiedBytes / truth.copiedBytes).toBeGreaterThanOrEqual(1);
     expect(told.copiedBytes / truth.copiedBytes).toBeLessThan(1.1);
   });

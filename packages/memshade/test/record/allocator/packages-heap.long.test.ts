@@ -21,7 +21,7 @@ const isInstalled = ({ files }: (typeof MODULES)[number]) => {
   }
 };
 
-/** Packages whose blocks a collector of their own keeps. */
+/** Packages with a garbage collector of their own, which holds their blocks. */
 const COLLECTED = /has its own garbage collector/;
 
 async function expectSeenWhole(text: string, ...args: string[]): Promise<void> {
@@ -38,7 +38,7 @@ async function expectSeenWhole(text: string, ...args: string[]): Promise<void> {
   for (const { allocator } of run.modules) expect(allocator.confirmed).not.toBe(false);
 }
 
-// An allocator that is seen whole hands out no block over a live one, and gets none back that it has not handed out.
+// If all of an allocator is hooked, it returns no block that overlaps a live one, and frees only blocks that it has returned.
 describe("the allocators of packages", () => {
   it.each(MODULES.filter(isInstalled))("are seen whole: $name", ({ name }) =>
     expectSeenWhole(SCRIPT, PROGRAMS, name),

@@ -15,12 +15,12 @@ import { heapVariants, some, TOOL_VARIANTS } from "../../support/tool-variants.t
 import { wasteReader } from "../../support/waste-reader.ts";
 import { type EnteredExports, enteredModule } from "./support/entered-module.ts";
 
-/** Modules whose seeds are so far apart are linked. */
+/** Modules whose seeds differ by this number are linked. */
 const APART = 40;
 
 const ALLOCATOR = "malloc=malloc,free=free";
 
-/** Another module, whose function is handed on and must stay the same. */
+/** A second module, whose function is passed on and must keep its identity. */
 const LIBRARY = new WebAssembly.Module(
   wat('(module (import "host" "log" (func $log)) (func (export "other") (call $log)))') as BufferSource,
 );
@@ -32,22 +32,20 @@ interface Rewritten {
 
 type Plain = (...operands: unknown[]) => unknown;
 
-/** Runs modules that can be entered in many ways, and keeps what the host sees of them. */
+/** Runs modules that the host can enter in many ways, and records the events that the host sees. */
 class Run {
   readonly exports: EnteredExports;
   readonly info: InstrumentedInfo | undefined;
-  /** How many stores there had been each time when the host had control. */
+  /** Numbers of stores at the times when the host had control. */
   readonly seen = new Set<number>();
-  /** All functions that the host gets hold of, in the order in which it does. */
+  /** All functions that the host can reach, in the order in which it reaches them. */
   readonly functions: Plain[] = [];
-  /** What is known after each call. */
   readonly noted: number[] = [];
-  /** Number of stores so far. */
   readonly #stores = new WebAssembly.Global({ value: "i32", mutable: true }, 0);
   readonly #first: Run | undefined;
   #callsBack = false;
 
-  /** `first`: a run of a module whose functions this one imports. */
+  /** @param first run of a module whose functions this module imports */
   constructor(bytes: Uint8Array, info?: InstrumentedInfo, first?: Run) {
     this.info = info;
     this.#first = first;
@@ -73,7 +71,7 @@ class Run {
     this.seen.add(this.#stores.value);
   }
 
-  /** Makes the calls that a seed says, each of one of the functions at hand, and looks what functions there are behind it. */
+  /** Makes the calls that the seed selects, each of one of the reachable functions, and adds the functions that they return. */
   play(seed: number, note: (run: Run) => number): void {
     const choices = new Choices(seed);
     this.#look();
@@ -86,7 +84,7 @@ class Run {
       this.#first?.exports.refuel();
       this.#call(() => this.exports.refuel());
       const take = this.exports.take as Plain | undefined;
-      // What only the host has put into a table counts as entered by the host.
+      // A function that only the host puts into a table counts as entered by the host.
       const shown = Object.values(this.exports).flatMap((value) =>
         value instanceof WebAssembly.Table ? [...entries(value)].filter((entry) => entry !== null) : [],
       );
@@ -120,12 +118,11 @@ class Run {
     if (typeof value === "function" && value.name !== "") this.functions.push(value as Plain);
   }
 
-  /** Which of the functions are the same, and what each is called. */
   get identities(): string[] {
     return this.functions.map((each) => `${this.functions.indexOf(each)} ${each.name} ${each.length}`);
   }
 
-  /** Bytes that were overwritten without that anybody could have looked. */
+  /** Bytes overwritten while no host code could have read them. */
   get dead(): number {
     let stores = 0;
     for (let store = 1; store < this.#stores.value; store++) if (!this.seen.has(store)) stores++;
@@ -147,7 +144,7 @@ function naively({ exports }: Run): number {
   return Object.values(counts).reduce((sum, { count }) => sum + count, 0);
 }
 
-/** What a variant's options must tell of, looked at behind each call. */
+/** Compares the counts of a variant's options after each call. */
 function expectCounted(
   run: Run,
   counted: Run,

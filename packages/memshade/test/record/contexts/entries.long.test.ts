@@ -148,7 +148,7 @@ it("the start function is entered by the host", () => {
 
 describe("tail calls", () => {
   const ROUNDS = 1_000_000;
-  /** Goes on in another module through a table, which comes back through an import. */
+  /** Continues in another module through a table, and comes back through an import. */
   const first = wat(`(module (memory 1) ${BUMP} (type $t (func (param i32) (result i32)))
     (table (export "table") 2 funcref)
     (func $f (export "f") (type $t)
@@ -201,12 +201,12 @@ describe("tail calls", () => {
 
     it("are followed as anywhere else in those that do not", () => {
       expect(dead(() => {}, "twice")).toBe(4);
-      // The host looks before it comes back in, and again before it returns.
+      // The host reads memory before it enters the module again, and once more before it returns.
       expect(dead(({ back }) => back(), "out")).toBe(0);
     });
 
     it("are noticed behind the call of one that has", () => {
-      // Overwritten between the two calls alone.
+      // The bytes are overwritten only between the two calls.
       expect(dead(() => {}, "left")).toBe(4);
     });
 

@@ -48,7 +48,7 @@ describe("where a module is compiled", () => {
     expect(find("bbb", undefined, 'locateFile("copy.wasm")')).toBe(join(home, "copy.wasm"));
     expect(find("ccc")).toBe(null);
     expect(find("ccc", "file:///x/c.wasm")).toBe("/x/c.wasm");
-    // An address that is no path here.
+    // The address is not a path on this system.
     expect(find("ccc", "file:///x%2Fc.wasm")).toBe(null);
   });
 

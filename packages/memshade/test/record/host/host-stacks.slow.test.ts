@@ -9,7 +9,7 @@ import { BUMP } from "../../support/profiled.ts";
 
 const ALLOCATE = "(drop (call $malloc (i32.const 8)))";
 
-/** `first` allocates; `rare` does too, and now and then in a second place; `back` calls the host between two allocations. */
+/** `first` allocates. `rare` does too, and sometimes also at a second site. `back` calls the host between two allocations. */
 const MODULE = wat(`(module (import "host" "call" (func $call)) (memory 32 32) ${BUMP}
   (table (export "table") 1 funcref) (elem (i32.const 0) $first)
   (func $first (export "first") ${ALLOCATE})
@@ -40,7 +40,7 @@ async function record(
   );
 }
 
-/** Blocks per call path up to this file's outermost function: wasm code as `wasm`, JavaScript by its name. */
+/** Blocks per call path up to this file's outermost function: wasm frames as `wasm`, JavaScript frames by name. */
 function paths({ run, raw }: Profile): Record<string, number> {
   const start = BigInt(run.host?.start ?? 1 << 30);
   const found: Record<string, number> = {};
@@ -53,7 +53,7 @@ function paths({ run, raw }: Profile): Record<string, number> {
   return found;
 }
 
-/** Blocks per path of the module alone. */
+/** Blocks per call path of the module's frames alone. */
 function modulePaths({ run, raw }: Profile): Record<string, number> {
   const start = BigInt(run.host?.start ?? 1 << 30);
   const found: Record<string, number> = {};
@@ -182,7 +182,7 @@ describe("a call path that the host has entered", () => {
       for (let i = 0; i < 3000; i++) usual();
       seldom();
     });
-    // What it has allocated before is left out already.
+    // The call path without `seldom` is already left out.
     expect(paths(recorded)["wasm < seldom < program"]).toBe(1);
   });
 });
@@ -215,7 +215,7 @@ describe("a stack with more on it than one module and its callers", () => {
     expect(Object.keys(ofOuter)).toContainEqual(
       expect.stringMatching(/^wasm < between < .* < wasm < program$/),
     );
-    // The other module stands below the first, whose frames are not its own.
+    // Frames of the other module are listed below the first, as frames of the host.
     expect(Object.keys(ofInner)).toEqual([expect.stringMatching(/^wasm < outer < between < .* < program$/)]);
   });
 

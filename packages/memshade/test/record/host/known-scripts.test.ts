@@ -11,7 +11,7 @@ import { BUMP } from "../../support/profiled.ts";
 const MODULE = wat(`(module (memory 32 32) ${BUMP})`);
 type Malloc = (size: number) => number;
 
-/** Everything in the script's only line was written at enter.ts:7. */
+/** Maps the script's only line to enter.ts:7. */
 const MAP = { version: 3, sources: ["enter.ts"], names: [], mappings: "AAMA" };
 const folder = mkdtempSync(join(tmpdir(), "memshade-test-"));
 const script = join(folder, "enter.cjs");

@@ -16,7 +16,7 @@ import { readMemoryImage } from "../../../src/record/host/memory-image.ts";
 import { instrument } from "../../../src/record/tools/index.ts";
 import { assemble, LIBRARY } from "../../cli/support/programs.ts";
 
-/** With a bound for its memory, so that the shadow memory is small. */
+/** A memory with a maximum keeps the shadow memory small. */
 const ORIGINAL = assemble(LIBRARY.replace('"memory") 2', '"memory") 2 16'));
 const IMPORTS = { host: { notify() {} } };
 type Fill = (count: number) => number;
@@ -30,14 +30,13 @@ async function load() {
   return { bytes, ...(await WebAssembly.instantiate(bytes as BufferSource, IMPORTS)) };
 }
 
-/** What an object has, enumerable or not. */
 function members(of: object): Record<string, unknown> {
   return Object.fromEntries(
     Object.getOwnPropertyNames(of).map((name) => [name, (of as Record<string, unknown>)[name]]),
   );
 }
 
-/** Without what only a program's own memory tells. */
+/** Removes the figures that only a program's own memory can give. */
 function withoutReach({ run, raw }: Profile): { run: unknown; raw: Uint8Array } {
   const sites = run.heap?.sites.map((site) =>
     Object.fromEntries(Object.entries(site).filter(([field]) => !/^(lost|lateLost)/.test(field))),
@@ -79,7 +78,7 @@ describe("the loader", () => {
     vi.stubGlobal("WebAssembly", { ...members(WebAssembly), Module: Refused });
     const loader = await import("../../../src/record/host/loader.ts");
     vi.unstubAllGlobals();
-    // Later tests of this process load modules that have the engine's own.
+    // Later tests of this process need modules with the engine's own functions.
     vi.resetModules();
     (instance.exports.fill as Fill)(2);
     const { run } = loader.readProfile(instance, module, { original: ORIGINAL });
@@ -90,7 +89,7 @@ describe("the loader", () => {
   });
 
   it("is loaded where scripts have no address", async () => {
-    // As bundlers write scripts for it: no module, no address.
+    // The script is written as bundlers write it: no module, no address.
     const { rolldown } = await import("rolldown");
     const bundle = await rolldown({
       input: fileURLToPath(new URL("../../../src/record/host/loader.ts", import.meta.url)),
@@ -129,7 +128,7 @@ describe("the loader", () => {
       { figures: ["lost"], are: "least", because: "whether some live blocks are lost is not known" },
     ]);
     expect(fromImage.run.heap?.allocations).toBe(7);
-    // As `readFileSync` returns files.
+    // `readFileSync` returns files in this form.
     const [image, rewritten] = [Buffer.from(new Uint8Array(buffer)), Buffer.from(bytes)];
     expect(readProfileFromImage(image, rewritten, { original: Buffer.from(ORIGINAL) })).toEqual(fromImage);
   });

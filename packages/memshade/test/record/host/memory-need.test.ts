@@ -5,7 +5,6 @@ import { initialMemory } from "../../../src/record/host/module/initial-memory.ts
 const MIB = 2 ** 20;
 const PAIRS = { tools: ["waste"], waste: { pairs: true } } as const;
 
-/** A module whose memory begins with so many pages of 64 KiB. */
 function moduleWithMemory(pages: number): Uint8Array {
   const limits = [0x00, (pages & 0x7f) | 0x80, ((pages >> 7) & 0x7f) | 0x80, pages >> 14];
   return Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 5, 5, 1, ...limits);

@@ -5,7 +5,7 @@ import type { HostStacks } from "../../../src/record/tools/heap-options.ts";
 import { wat } from "../../support/assemble.ts";
 import { BUMP } from "../../support/profiled.ts";
 
-/** Allocate as many bytes as they are told: alone, or behind a call of the host. */
+/** Functions that allocate the given number of bytes: directly, or after a call of the host. */
 const FUNCTIONS = `
   (func (export "allocate") (param $size i32) (drop (call $malloc (local.get $size))))
   (func (export "callFirst") (param $size i32)
@@ -19,10 +19,9 @@ const MODULE = wat(
 type Call = (size: number) => void;
 type Exports = Record<"allocate" | "callFirst" | "pass", Call>;
 
-/** Makes an instance that calls this function. */
 type Make = (call: Call) => Promise<Exports>;
 
-/** Call paths by the size of their only block, in the modules' code as `wasm`, up to the function `program`. */
+/** Call paths by the size of their only block, up to the function `program`; the modules' frames are `wasm`. */
 async function pathsOf(hostStacks: HostStacks, run: (make: Make) => Promise<() => void>) {
   const { run: recorded, raw } = await profile(
     MODULE,
@@ -92,7 +91,7 @@ describe.each(["exact", "sampled"] as const)("callers of instances that call eac
     });
     expect(paths).toEqual({
       100: "wasm < program",
-      // Recursion stands for itself.
+      // Recursion is on the path once.
       101: "wasm < again < wasm < program",
       104: "wasm < again < wasm < program",
     });

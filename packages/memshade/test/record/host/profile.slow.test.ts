@@ -63,7 +63,7 @@ describe("profile()", () => {
       });
       expect(dump()?.run.heap?.allocations).toBe(4);
       reset();
-      // Blocks that live are still known, ended ones are forgotten.
+      // Live blocks are still recorded; released blocks are not.
       expect(dump()?.run.heap).toMatchObject({ allocations: 1, frees: 0, liveBlocks: 1 });
       free(malloc(32));
     });
@@ -83,7 +83,7 @@ describe("profile()", () => {
       end: { kind: "trap", message: "unreachable" },
       heap: { allocations: 1 },
     });
-    // Test runners print what can be enumerated: bytes, in thousands of lines.
+    // Test runners print enumerable properties: thousands of lines of bytes.
     expect(Object.keys(error as ProfiledError)).toEqual([]);
     expect(inspect(error, { depth: 9, maxArrayLength: 9 })).not.toMatch(/Uint8Array|Buffer/);
   });

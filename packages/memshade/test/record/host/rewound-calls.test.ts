@@ -7,7 +7,7 @@ import { BUMP } from "../../support/profiled.ts";
 
 const ALLOCATE = "(drop (call $malloc (i32.const 8)))";
 
-/** As Asyncify makes it: a call that waits is left by returning, and made again to go on in it. */
+/** Code as Asyncify makes it: a waiting call is left by returning, and made again to resume. */
 const MODULE = wat(`(module (import "host" "wait" (func $wait)) (memory 32 32) ${BUMP}
   (global $state (mut i32) (i32.const 0))
   (func (export "asyncify_start_unwind") (param i32) (global.set $state (i32.const 1)))
@@ -25,7 +25,7 @@ const MODULE = wat(`(module (import "host" "wait" (func $wait)) (memory 32 32) $
 
 type Exports = Record<string, (...operands: number[]) => void>;
 
-/** What the glue of such modules does, one wait at a time for each block of data. */
+/** A model of the glue of such modules: one wait at a time for each data structure. */
 class Glue {
   exports: Exports = {};
   #isRewinding = false;
@@ -42,7 +42,7 @@ class Glue {
     this.exports.asyncify_start_unwind(this.#data);
   };
 
-  /** Calls, and gives what goes on in the call once it has been left. */
+  /** Calls the export, and returns a function that resumes the call after it has been left. */
   call(data: number, before: number): () => void {
     this.#data = data;
     this.exports.load(before);
@@ -69,7 +69,7 @@ async function record(run: (glue: Glue) => void): Promise<Profile> {
   );
 }
 
-/** Blocks by the names of the two innermost JavaScript functions of their path that are not the glue's. */
+/** Blocks by the two innermost JavaScript functions of their path that are not part of the glue. */
 function callers({ run, raw }: Profile): Record<string, number> {
   const start = BigInt(run.host!.start);
   const found: Record<string, number> = {};
@@ -101,7 +101,7 @@ it("what a call does that was left and goes on has the callers of the call", asy
   });
 });
 
-/** What a program can find out about the exports of an instance; dynamic linkers put all functions into a table. */
+/** Properties of an instance's exports that a program can observe; dynamic linkers put all functions into a table. */
 function looksOf({ exports }: WebAssembly.Instance): unknown[] {
   const table = new WebAssembly.Table({ element: "anyfunc", initial: 1 });
   const names: string[] = [];

@@ -14,7 +14,7 @@ import { ALLOCATOR } from "../../cli/support/programs.ts";
 import { wat } from "../../support/assemble.ts";
 import { BUMP } from "../../support/profiled.ts";
 
-/** Six ways to make a block of a size that the caller says. */
+/** Six ways to make a block of a size that the caller gives. */
 const WAYS = [0, 1, 2, 3, 4, 5];
 const MODULE = wat(`(module (memory 2048 2048) ${BUMP}
   ${WAYS.map(
@@ -35,10 +35,10 @@ type Exports = Record<string, (...operands: number[]) => number>;
 
 const ENTRIES = 20_000;
 const WEIGHTS = [6, 10, 8, 6, 5, 9, 6, 12, 30, 4, 3, 1];
-/** In which order who calls: whoever it is, in turns, or each several times in a row. */
+/** Order of the callers: random, in turns, or each several times in a row. */
 type Order = "random" | "periodic" | "bursty";
 
-/** Callers that make blocks of sizes of their own, some of which they free. `ways`: in so many ways, by turns. */
+/** Records callers that make blocks of their own sizes and free some of them. `ways`: number of ways used in turn. */
 async function record({ ways, count, order }: Shape, hostStacks: HostStacks): Promise<HeapProfile> {
   const { run, raw } = await profile(
     MODULE,
@@ -54,7 +54,7 @@ async function record({ ways, count, order }: Shape, hostStacks: HostStacks): Pr
         if (random(4) < i % 4) exports.free(at);
       };
       const weights = Array.from({ length: count }, (_, i) => WEIGHTS[i % WEIGHTS.length]);
-      // Each with a place of its own in a script.
+      // Each caller has its own position in a script.
       const text = weights.map((_, i) => `function caller${i}() { makeOne(${i}); }`).join(",\n");
       const callers = new Function("makeOne", `return [${text}];`)(makeOne) as (() => void)[];
       const all = callers.flatMap((call, i) => Array<() => void>(weights[i]).fill(call));
@@ -76,7 +76,6 @@ function withCallers(raw: Uint8Array, run: Run): HeapProfile {
   return withEstimatedCallers(heapProfileFromRaw(readRaw(raw), run, () => atPc));
 }
 
-/** Contexts by the function in JavaScript that has called the module. */
 function rowsByCaller(profileOf: HeapProfile): Map<string, number[]> {
   const { contexts, frames, functions, strings } = profileOf;
   const found = new Map<string, number[]>();
@@ -90,7 +89,6 @@ function rowsByCaller(profileOf: HeapProfile): Map<string, number[]> {
   return found;
 }
 
-/** Figures by the function in JavaScript that has called the module. */
 function byCaller(profileOf: HeapProfile) {
   const { contexts } = profileOf;
   const sums = {
@@ -110,7 +108,6 @@ function byCaller(profileOf: HeapProfile) {
   return sums;
 }
 
-/** Whether a context of a page is called by the function of a name. */
 function isBelow(
   { contexts: { parent, frame }, frames, strings }: PageData,
   context: number,
@@ -125,7 +122,7 @@ function sumOf(amounts: ReadonlyMap<string, number>): number {
   return [...amounts.values()].reduce((sum, amount) => sum + amount, 0);
 }
 
-/** The part of all that stands with another caller than its own. */
+/** Share of the total that is attributed to a wrong caller. */
 function misplaced(found: ReadonlyMap<string, number>, exact: ReadonlyMap<string, number>): number {
   const names = new Set([...found.keys(), ...exact.keys()]);
   let wrong = 0;
@@ -138,12 +135,12 @@ const SHAPES = [2, 4, 12, 40].flatMap((count) =>
   (["random", "periodic", "bursty"] as const).map((order): Shape => ({ ways: 1, count, order })),
 );
 
-/** Of each caller in each shape. */
 const told: { margin: number; error: number }[] = [];
 
 /*
- * Of a path with c callers, n of which were asked in the stage with most calls, about 0.4 √((c − 1) / n) is misplaced, and n is 128 for each
- * caller but one: some 4 %, of which single figures scatter. Fewer blocks than calls have what is live.
+ * For a path with c callers, n of which were sampled in the stage with most calls, about 0.4 √((c − 1) / n) of the bytes are misplaced.
+ * n is 128 for all callers but one, which gives about 4 %; single figures scatter around it.
+ * Live bytes come from fewer blocks than there were calls.
  */
 describe.each([...SHAPES, { ways: 6, count: 12, order: "random" } as const])(
   "a sample of 20,000 calls, made in $ways ways by $count callers, $order",
@@ -181,7 +178,7 @@ describe.each([...SHAPES, { ways: 6, count: 12, order: "random" } as const])(
       for (const [name, found] of rows) {
         const told = margins.of({ ...bytes, isWholeRun: false }, contextsOf(name));
         const margin = marginOf(profileOf, totalSize, found) ?? 0;
-        // Of one path, the page adds up what several stages of its sample say.
+        // The page adds up the estimates of a path from several stages of sampling.
         expect(told).toBeGreaterThanOrEqual(margin * 0.999);
         expect(told).toBeLessThanOrEqual(margin * (shape.ways === 1 ? 1.001 : 1.5));
       }
@@ -211,7 +208,10 @@ const KEEPING = wat(`(module (memory (export "memory") 256 256) ${ALLOCATOR}
       (br_if $more (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (i32.const 50)))))
   (func (export "give") (param $at i32) (call $free (local.get $at))))`);
 
-/** Blocks that live while 300 more are made; those of one of two callers are used at their end. `switches`: from some time on those of the other. */
+/**
+ * Blocks that live while 300 more are made; one of two callers uses its blocks at their end. `switches`: from some time on, the other
+ * caller does.
+ */
 async function recordKept(switches: boolean, hostStacks: HostStacks): Promise<HeapProfile> {
   const { run, raw } = await profile(
     KEEPING,
@@ -255,7 +255,7 @@ describe.each([
     for (const [name, { kept }] of exact) {
       const told = sampled.get(name)!;
       expect(Math.abs(told.kept - kept)).toBeLessThanOrEqual(told.margin);
-      // Nothing says that who kept blocks has changed, so the margin is all that is known.
+      // After a switch, the sample has no sign that the caller changed, so only the margin bounds the error.
       if (!switches) expect(Math.abs(told.kept - kept)).toBeLessThan(0.06 * exact.get("caller0")!.kept);
     }
   });

@@ -6,7 +6,7 @@ import type { HostStacks } from "../../../src/record/tools/heap-options.ts";
 import { wat } from "../../support/assemble.ts";
 import { BUMP } from "../../support/profiled.ts";
 
-/** JavaScript promise integration, which not all engines have. */
+/** JavaScript promise integration; some engines lack it. */
 const engine = WebAssembly as unknown as {
   Suspending: new (call: (...operands: number[]) => unknown) => object;
   promising<T>(call: unknown): (...operands: number[]) => Promise<T>;
@@ -14,7 +14,7 @@ const engine = WebAssembly as unknown as {
 
 const ALLOCATE = "(drop (call $malloc (i32.const 8)))";
 
-/** `load` waits, and allocates in a function of its own before (if it is told to) and after; `quick` does not wait. */
+/** `load` waits. It allocates in a function of its own before the wait (if asked to) and after. `quick` does not wait. */
 const MODULE = wat(`(module (import "host" "wait" (func $wait (param i32))) (memory 32 32) ${BUMP}
   (func $after ${ALLOCATE})
   (func $before ${ALLOCATE})
@@ -42,7 +42,7 @@ async function record(
   );
 }
 
-/** Blocks per call path: wasm code as the number of its frames, JavaScript by its name, up to a function `program`. */
+/** Blocks per call path up to a function `program`: wasm code as its number of frames, JavaScript by name. */
 function paths({ run, raw }: Profile): Record<string, number> {
   const start = BigInt(run.host?.start ?? 1 << 30);
   const found: Record<string, number> = {};
@@ -109,7 +109,7 @@ describe.skipIf(engine.Suspending === undefined)("a call that waits for the host
         }
       },
     );
-    // Where the promise was rejected, nothing is allocated after.
+    // If the promise is rejected, nothing is allocated afterwards.
     const found = paths(recorded);
     expect(found["wasm < wasm < one < program"]).toBe(5);
     expect(Object.entries(found).filter(([path]) => path.startsWith("wasm < program"))).toEqual([

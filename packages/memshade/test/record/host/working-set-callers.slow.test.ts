@@ -8,7 +8,7 @@ import { profile } from "../../../src/record/host/profile.ts";
 import type { HostStacks } from "../../../src/record/tools/heap-options.ts";
 import { wat } from "../../support/assemble.ts";
 
-/** `sweep` stores to each line up to an address, many times over; `back` has the host do it. */
+/** `sweep` stores to each line up to an address, many times; `back` calls the host, which calls `sweep`. */
 const MODULE = wat(`(module (import "host" "call" (func $call)) (memory (export "memory") 16)
   (func (export "sweep") (param $end i32) (param $times i32) (local $at i32)
     (loop $again
@@ -54,7 +54,7 @@ it("stacks at snapshots go on with the scripts that have entered the module, bet
   );
   expect(names).toContainEqual(["wasm", "readAll", "program", ...names[0].slice(3)]);
   expect(names).toContainEqual(expect.arrayContaining(["sumUp"]));
-  // What the guard of an import is, is none of the program's.
+  // The import's guard is not a function of the program.
   expect(names.find((stack) => stack.includes("again"))?.slice(0, 4)).toEqual([
     "wasm",
     "again",

@@ -5,34 +5,34 @@ import { afterAll, describe, expect, it } from "vitest";
 import { accessesBySize } from "./support/accesses.ts";
 import { canCompile, compileProgram, memshadeRun, runIn } from "./support/record.ts";
 
-/** Accesses of the blocks of `accesses.c` by their sizes, as its text has them. */
+/** Expected accesses of the blocks of `accesses.c` by block size, worked out from its source. */
 const KNOWN = {
   // 8 bytes each, twice; 4 bytes each; 16 bytes each
   1000: 200,
   2000: 500,
   3008: 100,
-  // 16 bytes each, by a mask, to a place that no operand tells
+  // 16 bytes each, with a mask, at an address that no operand gives
   1888: 60,
-  // One for every 8 bytes of what `rep` reaches: 3999 that are filled, 3200 that are copied, and 100 that are compared.
+  // One access for every 8 bytes that `rep` reaches: 3,999 bytes are filled, 3,200 copied, 100 compared.
   4001: 500 + 400,
   5000: 400 + 13,
-  // 601 and 602 bytes that are filled; they differ in the 301st.
+  // Blocks of 601 and 602 bytes are filled; they differ in byte 301.
   601: 76 + 1 + 38,
   602: 76 + 38,
-  // What reads and writes at once for all to see is one, else two.
+  // An atomic read-modify-write counts as one access, a plain one as two.
   48: 1000 + 1000,
   1500: 1 + 4,
   1501: 1 + 4 * 2 + 1,
-  // By 101 jumps to labels
+  // 101 jumps to labels
   99: 100 + 100 + 1,
-  // Before a reallocation, between two, and after these
+  // Before a reallocation, between two, and after both
   160000: 1000,
   900000: 10,
   170: 20,
-  // A GiB, and a quarter that lives to the end
+  // One GiB, and a quarter GiB that lives to the end
   [2 ** 30]: 2,
   [2 ** 28]: 1,
-  // 8 threads have a block each.
+  // 8 threads, one block each
   72: 8 * 20000,
 };
 

@@ -19,7 +19,7 @@ describe.skipIf(!canCompile)("a native program with an allocator that is not the
     const out = join(folder, "run");
     expect(memshadeRun(folder, ["--quiet", "--out", out, program]).status).toBe(0);
     const { heap } = runIn(out);
-    // 10 each of malloc, tc_malloc, new and new[]; 10 of the one that grows; 1 of aligned_alloc.
+    // 10 each of malloc, tc_malloc, new and new[]; 10 of the growing block; 1 of aligned_alloc.
     expect(heap).toMatchObject({ allocations: 51, frees: 41, liveBlocks: 10, liveBytes: 1000 });
     expect(heap!.notTracked).toContain(
       "pooled calls functions of its allocator that are not recorded: mi_zalloc.",

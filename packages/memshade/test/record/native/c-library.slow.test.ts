@@ -5,14 +5,14 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { accessesBySize } from "./support/accesses.ts";
 import { canCompile, compileProgram, memshadeRun } from "./support/record.ts";
 
-/** By which functions the C library does it: those of this processor, without the longest vectors, by `rep`, by none of these. */
+/** Variants of the C library's functions: this processor's, without the longest vectors, with `rep`, with none of these. */
 const CHOICES = [
   "",
   "glibc.cpu.hwcaps=-AVX512VL,-AVX512F,-ERMS,-FSRM",
   "glibc.cpu.x86_rep_movsb_threshold=2048:glibc.cpu.x86_rep_stosb_threshold=2048",
   "glibc.cpu.hwcaps=-AVX2,-AVX512VL,-AVX512F,-ERMS,-FSRM,-AVX2_Usable",
 ];
-/** Vectors overlap at the ends of what they fill, and a loop may begin and end with several. */
+/** Vectors overlap at the ends of a filled range, and a loop may begin and end with several. */
 const ENDS = 80;
 
 describe.skipIf(!canCompile)("what the C library accesses of blocks", () => {
@@ -27,7 +27,7 @@ describe.skipIf(!canCompile)("what the C library accesses of blocks", () => {
     const { stdout } = memshadeRun(folder, ["--quiet", "--tool", "heap", "--out", out, program], more);
     expect(stdout).toBe("0\n");
     const all = accessesBySize(out);
-    // Filled, copied from, and compared; filled; copied to, and compared.
+    // Sizes with bytes accessed: filled, copied from and compared; filled; copied to and compared.
     for (const [size, bytes] of [
       [100_001, 100_001 + 100_001 + 50_001],
       [4001, 4001],

@@ -18,7 +18,7 @@ describe.skipIf(!canCompile)("a native program that starts others", () => {
     expect(ended.stdout.trim().split("\n")).toEqual(
       ["main", "executed", "after vfork", "spawned", "piped"].map((who) => `${who}: 0 variables, 0 files`),
     );
-    // 10 blocks, the buffer of printf, and 3 of setenv.
+    // 10 blocks, the buffer of printf, and 3 blocks of setenv.
     expect(runIn(out).heap).toMatchObject({ allocations: 14, notTracked: [expect.any(String)] });
     expect(runIn(out).children).toBeUndefined();
     expect(readdirSync(folder).filter((name) => name.startsWith("alone"))).toEqual(["alone"]);
@@ -37,7 +37,7 @@ describe.skipIf(!canCompile)("a native program that starts others", () => {
       }),
     );
     const blocks = (command: string) => byCommand.get(`family${command}`)![1].heap!.allocations;
-    // What was forked goes on as the program; those that print have a buffer too.
+    // A forked child continues as the program; children that print also have a buffer.
     expect(blocks("")).toBe(200);
     expect(blocks(" executed 300")).toBe(301);
     expect(blocks(" after vfork 400")).toBe(401);
@@ -49,7 +49,7 @@ describe.skipIf(!canCompile)("a native program that starts others", () => {
     expect(byCommand.get("family executed 300")![1].heap!.notTracked).toContainEqual(
       expect.stringMatching(/^5 allocations between the fork and the exec of this process are in no run/),
     );
-    // The shell of system() and cat are two more.
+    // The shell of system() and cat are two more runs.
     expect(runs).toHaveLength(7);
     expect(ended.stderr).toContain("7 child processes have runs of their own:");
     for (const name of runs) expect(ended.stderr).toContain(`${name}: `);
@@ -64,7 +64,7 @@ describe.skipIf(!canCompile)("a native program that starts others", () => {
   });
 
   it("is not waited for when it leaves one behind, which is told", () => {
-    // With our pipes open, it would be waited for by whoever reads them.
+    // If the child kept our pipes open, the reader of the pipes would wait for it.
     const script = join(folder, "leaves.sh");
     writeFileSync(script, "#!/bin/sh\nsleep 30 >/dev/null 2>&1 &\necho $!\nexit 5\n", { mode: 0o755 });
     const out = join(folder, "left");

@@ -12,12 +12,12 @@ const SOURCE = fileURLToPath(new URL("programs/inlined.c", import.meta.url));
 const isInstalled = (tool: string): boolean =>
   spawnSync(tool, ["--version"], { stdio: "ignore" }).status === 0;
 
-/** A way to keep debug information, as shell commands that make `program` of `$SOURCE`. */
+/** A way to store debug information: shell commands that build `program` from `$SOURCE`. */
 interface Way {
   what: string;
   needs?: readonly string[];
   build: string;
-  /** A folder that has it, below the program's. */
+  /** Folder with the debug information, below the program's. */
   binaryPath?: string;
 }
 
@@ -32,7 +32,7 @@ const WAYS: readonly Way[] = [
   {
     what: "in a package of split units, by gcc",
     needs: ["dwp"],
-    // The `dwp` of binutils 2.40 knows nothing newer than DWARF 4.
+    // The `dwp` of binutils 2.40 supports DWARF 4 at most.
     build: `CC="gcc -gdwarf-4"; ${SPLIT} && dwp -e program -o program.dwp && rm unit.*`,
   },
   { what: "in a package of split units, by clang", needs: ["clang-22", "llvm-dwp-22"], build: CLANG_PACKAGE },
@@ -76,7 +76,7 @@ describe.skipIf(!canCompile)("debug information", () => {
   afterAll(() => rmSync(folder, { recursive: true }));
   let count = 0;
 
-  /** Builds a program, runs it, and tells the way to its blocks and what the report says besides. */
+  /** Builds and runs a program; returns the call path of its blocks and the report's further text. */
   async function recorded({ build, binaryPath }: Omit<Way, "what">) {
     const place = join(folder, `${count++}`);
     mkdirSync(place);
@@ -128,7 +128,7 @@ describe.skipIf(!canCompile)("debug information", () => {
   });
 });
 
-/** Functions and lines on the call paths with so many blocks, innermost first. */
+/** Functions and lines on the call paths with this number of blocks, innermost first. */
 function wayTo(profile: HeapProfile, blocks: number): string[] {
   const { contexts, stacks, functions, frames, strings } = profile;
   const context = contexts.site!.liveBlocks.indexOf(blocks);

@@ -14,7 +14,7 @@ describe.skipIf(!canCompile)("blocks of a native program that live on after thei
     const { status, stdout } = memshadeRun(folder, ["--quiet", "--tool", "heap", "--out", "run", program]);
     expect({ status, stdout }).toEqual({ status: 0, stdout: "0\n" });
     const { keptAfterUse } = runIn(join(folder, "run")).heap!;
-    // The first one, and those of 300 bytes, of which some are followed.
+    // The first block, and the 300-byte blocks, some of which are followed.
     for (const share of [keptAfterUse!.lateBlocks / 1001, keptAfterUse!.lateBytes / 700_000]) {
       expect(share).toBeGreaterThan(0.85);
       expect(share).toBeLessThan(1.15);
@@ -31,7 +31,7 @@ describe.skipIf(!canCompile)("blocks of a native program that live on after thei
     );
     const { sites } = runIn(join(folder, `of-${calls}`)).heap!;
     const frames = sites.find(({ keptAfterUse }) => keptAfterUse?.bytes === 60 * 65_536)?.keptAfterUse;
-    // All but the last ones, of which the end comes soon.
+    // All blocks but the last ones, which end soon after their last access.
     expect(frames!.lateBlocks).toBeGreaterThanOrEqual(58);
     expect(frames!.lateBlocks).toBeLessThan(60);
   });

@@ -114,7 +114,7 @@ describe("hooks of the allocator", () => {
     const old = process.hooks.malloc(64n);
     const moved = HEAP + 0x8000;
     process.library.realloc = () => {
-      // The other thread comes between the release inside of realloc and its return.
+      // The other thread runs between the release inside realloc and realloc's return.
       process.thread++;
       process.library.malloc = () => Number(old);
       process.hooks.malloc(32n);

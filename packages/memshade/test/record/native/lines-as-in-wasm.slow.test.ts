@@ -8,17 +8,19 @@ import { WORKING_SET_FILE } from "../../../src/runs/working-set.ts";
 import { canCompile, compileProgram, memshadeRun } from "./support/record.ts";
 
 const SOURCE = join(import.meta.dirname, "programs/passes.c");
-/** Accesses of the C library before the first pass, at most. */
+/** Upper bound of the C library's accesses before the first pass. */
 const MOST_BEFORE = 2000;
 
-/** The lines that the passes write, one after the other. */
+/** Lines that the passes write, in order. */
 const WRITTEN = Array.from({ length: 59 }, (_, pass) => pass + 1).flatMap((pass) =>
   Array.from({ length: 100 * pass }, (_, i) => (i * (2 * pass + 1)) % 4096),
 );
 
-/** Whether intervals have as many different lines as the source says, if so many accesses come before its first one. */
+/**
+ * True if each interval has the number of distinct lines that the source gives, with `before` accesses ahead of the program's first one.
+ */
 function fits({ start, end, counts }: WorkingSetLevel, before: number): boolean {
-  // The C library works in the first ones, and in the last one.
+  // The C library works in the first intervals and in the last one.
   for (let i = 4; i < end.length - 2; i++)
     if (new Set(WRITTEN.slice(start[i] - before, end[i] - before)).size !== counts.heap![i]) return false;
   return true;

@@ -7,7 +7,7 @@ import { LiveBlocks } from "../../../src/record/tools/heap/read/live-blocks.ts";
 import { FakeProcess } from "./support/fake-process.ts";
 import { Machine } from "./support/machine.ts";
 
-/** Where blocks can be, a page for each: the low halves of addresses come again. */
+/** Bases of possible block addresses, one page each; the low halves of the addresses repeat. */
 const BASES = [0x5500_1000_0000, 0x7f00_1000_0000, 0x7f01_1000_0000];
 const PAGE_BYTES = 4096;
 const PAGES = 200;
@@ -28,7 +28,6 @@ describe("blocks of a native program that live", () => {
     process.hooks.malloc(BigInt(size));
   };
   const live = () => [...new LiveBlocks(process.linear, NATIVE_LAYOUT, new Map())];
-  /** What tables take for blocks. */
   const tableBytes = () => {
     const { view } = process;
     const control = (field: number) => view.getUint32(Place.control + field, true);
@@ -77,9 +76,9 @@ describe("blocks of a native program that live", () => {
     });
     const [small, large, page] = perBlock;
     expect(large).toBeLessThanOrEqual(RECORD_BYTES + SLOT_BYTES);
-    // The records of those before are taken again.
+    // The records of the earlier blocks are reused.
     expect(page).toBeLessThan(1);
-    // A region each, and what finds regions.
+    // Each block needs one region and the entries that find regions.
     expect(small).toBeLessThan(64 + ((2 * 16_384) / PAGES) * BASES.length);
   });
 

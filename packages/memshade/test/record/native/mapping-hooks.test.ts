@@ -10,7 +10,7 @@ const AREA = 0x7e80_0000_0000;
 const INFO = { clock: "virtual", counters: "merged", tools: ["alloc"] } as const;
 const FAILED = -1;
 
-/** Pages of the area, each with a letter for the range that it is a part of by the tables. */
+/** Pages of the area, each as a letter for the range that the tables assign it to. */
 function picture(process: FakeProcess, pages: number): string {
   const cells = Array.from({ length: pages }, () => ".");
   for (let i = 0; i < process.header(Header.mappings); i++) {
@@ -70,7 +70,7 @@ describe("hooks of mapped memory", () => {
     expect(read()).toMatchObject({ allocations: 2, liveBlocks: 1, liveBytes: 4 * PAGE });
     move(6, 2, 0, 2);
     expect(picture(process, 8)).toBe("aa..bb..");
-    // MREMAP_DONTUNMAP, and a length of 0, leave the old range.
+    // MREMAP_DONTUNMAP, or a length of 0, keeps the old range.
     move(0, 2, 6, 2, 5n);
     expect(picture(process, 8)).toBe("aa..bbcc");
     expect(read()).toMatchObject({ liveBlocks: 3, overlaps: 0, unmatchedFrees: 0 });

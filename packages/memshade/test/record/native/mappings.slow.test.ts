@@ -23,7 +23,8 @@ describe.skipIf(!canCompile)("memory that a native program maps itself", () => {
     const out = join(folder, "mapped");
     expect(memshadeRun(folder, ["--quiet", "--mmap", "--out", out, program]).status).toBe(0);
     const { heap, tools } = runIn(out);
-    // By hand: 300 and 300 KiB are left of one, 640 KiB where it was moved to, and 8, 4 and 28 KiB where one lies in the middle of another.
+    // Worked out by hand: 300 and 300 KiB remain of one range, 640 KiB at the address it moved to, and 8, 4 and 28 KiB where a range lies
+    // inside another.
     expect(heap).toMatchObject({ liveBlocks: 6, liveBytes: (300 + 300 + 640 + 8 + 4 + 28) * KIB });
     expect(heap!.overflow.blocks).toBe(0);
     expect(heap!.notTracked).toContainEqual(

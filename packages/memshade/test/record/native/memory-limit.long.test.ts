@@ -11,7 +11,6 @@ import { canCompile, compileProgram, memshade, memshadeRun, runIn } from "./supp
 const SHARED_MEMORY = "/dev/shm";
 const LIMIT = 20 * 2 ** 20;
 
-/** What a process of memshade has in the file system that is memory. */
 function foldersOf(pid: number): string[] {
   return readdirSync(SHARED_MEMORY).filter((name) => {
     try {
@@ -41,7 +40,7 @@ describe.skipIf(!canCompile)("memory that recording a native program takes", () 
         end: { kind: "exit", exitCode: 9, isLater: true },
         limit: 2 ** 20,
       });
-      // Whether what lived then was released later is not known.
+      // After the limit, releases of the earlier blocks are not recorded.
       expect(memshade(folder, ["report", tool]).stdout).not.toContain("never released");
       expect(memshade(folder, ["report", tool]).stdout.replace(/\s+/g, " ")).toContain(
         "The recording reached --memory-limit and ended before the program",
@@ -78,7 +77,7 @@ describe.skipIf(!canCompile)("memory that recording a native program takes", () 
     await once(recorder, "exit");
     for (let i = 0; i < 200 && foldersOf(recorder.pid!).length > 0; i++) await delay(50);
     expect(foldersOf(recorder.pid!)).toEqual([]);
-    // Without its streams it may have ended by itself.
+    // The process may have ended by itself when its streams were closed.
     spawnSync("kill", ["-9", String(Number(text))]);
   });
 });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { canCompile, compileProgram, memshade, memshadeRun } from "./support/record.ts";
 
-/* After an upgrade, or when a container is gone, the files are no more that ran. */
+/* After an upgrade, or after a container is removed, the files that ran no longer exist. */
 describe.skipIf(!canCompile)("a run whose program and library are gone", () => {
   const folder = mkdtempSync(join(tmpdir(), "memshade-names-"));
   afterAll(() => rmSync(folder, { recursive: true }));

@@ -6,7 +6,7 @@ import { ScriptedHeap, SITES } from "../tools/heap/support/scripted-heap.ts";
 import { FakeProcess } from "./support/fake-process.ts";
 import { Machine } from "./support/machine.ts";
 
-/** Where blocks can be, and the room there. The native program has them in the upper part of its address space. */
+/** Possible block addresses, with the room at each. Native addresses are in the upper part of the address space. */
 const PLACES = [
   ...Array.from({ length: 6 }, (_, i) => ({ address: 4096 + i * 8, room: 8 })),
   ...Array.from({ length: 8 }, (_, i) => ({ address: 8192 + i * 128, room: 128 })),
@@ -25,7 +25,7 @@ const step = fc.record({
   site: fc.constantFrom(...SITES),
 });
 
-/** One heap in WebAssembly and in a native process, told the same. */
+/** Sends the same events to a heap in WebAssembly and to one in a native process. */
 class Both {
   readonly wasm = new ScriptedHeap({ tools: ["alloc"], maxContexts: 65_536, maxBlocks: 4 * 2 ** 20 });
   readonly native = new FakeProcess();
@@ -81,7 +81,7 @@ class Both {
     }
   }
 
-  /** Each kind and site has a call of its own in the outermost function. */
+  /** Each kind and site has its own call in the outermost function. */
   #callFrom(kind: (typeof KINDS)[number], site: (typeof SITES)[number]): void {
     const call = this.#machine.site;
     this.native.site = {
@@ -91,7 +91,7 @@ class Both {
   }
 }
 
-/** What a reader finds, but for addresses of code and the size of tables. */
+/** Content that a reader finds, without code addresses and table sizes. */
 function withoutSites({ totals, contexts, series }: ShadowContents) {
   return {
     totals: { ...totals, profilerBytes: 0 },

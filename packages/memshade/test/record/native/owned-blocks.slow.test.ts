@@ -18,7 +18,6 @@ import { Machine } from "./support/machine.ts";
 const BASE = 0x7f00_1000_0000;
 const PAGE_BYTES = 4096;
 const PAGES = 12;
-/** The allocator's blocks begin at multiples of it. */
 const UNIT = 16;
 const UNITS = (PAGES * PAGE_BYTES) / UNIT;
 const wordAt = (address: number) => 2 ** OWNERS_BIT + (address / 2 ** OWNER_SHIFT) * OWNER_WORD_BYTES;
@@ -40,7 +39,7 @@ describe("whose blocks are, as hooks note it", () => {
     process.library.free = () => undefined;
   });
 
-  /** One of the function's calls asks for memory next. @returns its place */
+  /** Makes this call of the function the caller of the next allocation. @returns the address of the call site */
   function callFrom(call: number): number {
     machine.return();
     machine.call(1, call, 0);
@@ -48,7 +47,7 @@ describe("whose blocks are, as hooks note it", () => {
     return process.site.address - 1;
   }
 
-  /** What whoever takes marks away finds: 0 for nobody, and whether the block has ended. */
+  /** Owner that a reader of marks finds at an address (0: none), and whether its block has ended. */
   function ownerAt(address: number): { owner: number; hasEnded: boolean } {
     const page = process.memory.load32(pageWordAt(address));
     const word = (page & MIXED) === 0 ? 0 : process.memory.load32(wordAt(address));
@@ -83,7 +82,7 @@ describe("whose blocks are, as hooks note it", () => {
           const address = BASE + unit * UNIT;
           const units = Math.min(Math.ceil(bytes / UNIT), UNITS - unit);
           const size = Math.min(bytes, units * UNIT);
-          // What is in the way is given back, but the first of it is moved there where steps say so.
+          // Overlapping blocks are freed first; if the step reallocates, the last of them is moved instead.
           const inWay = [...live].filter(
             ([at, one]) => at < address + units * UNIT && address < at + one.units * UNIT,
           );

@@ -7,24 +7,22 @@ import { WORKING_SET_FILE } from "../../../src/runs/working-set.ts";
 import { canCompile, compileProgram, memshadeRun } from "./support/record.ts";
 import { canStep, type SteppedEvent, steppedEvents } from "./support/stepped-program.ts";
 
-/** Functions of `owners.c` that ask for memory, by their numbers. */
 const FUNCTIONS = ["small", "medium", "large", "temporary", "grow"];
-/** What an interval's end, in the middle of a stretch of code, can count for one or the other interval. */
+/** Lines that may count for either interval when an interval ends in the middle of a stretch of code. */
 const EDGE = 3;
-/** Accesses of the C library before `main`, at most. */
+/** Upper bound of the C library's accesses before `main`. */
 const MOST_BEFORE = 1000;
-/** Intervals that the C library, which begins and ends programs, works in. */
+/** Intervals at both ends that contain the C library's start and exit code. */
 const [FIRST_ONES, LAST_ONES] = [2, 2];
-/** Intervals that tell how many accesses came before. */
+/** Number of intervals from which the accesses before `main` are found. */
 const COMPARED = 12;
 
-/** Of an interval: lines, and how many are whose. */
 interface Interval {
   lines: number;
   owners: number[];
 }
 
-/** The intervals that the program has, if those end after so many accesses. */
+/** Expected intervals of the program if they end after these numbers of accesses. */
 function expectedIntervals(events: readonly SteppedEvent[], ends: readonly number[]): Interval[] {
   const owners = new Map<number, { owner: number; hasEnded: boolean }>();
   const intervals: Interval[] = [];
@@ -107,7 +105,7 @@ describe.skipIf(!canCompile)("a program that is run one instruction after the ot
         .length;
     });
     expect(Math.max(...best)).toBe(end.length);
-    // Each of the functions has lines of its own in some interval, and not the same ones in all.
+    // Each function owns lines in some interval, and its lines differ between intervals.
     FUNCTIONS.forEach((_, i) => {
       expect(new Set(found.map(({ owners }) => Math.round(owners[i]))).size).toBeGreaterThan(3);
     });

@@ -10,12 +10,12 @@ import type {
 import { WORKING_SET_FILE } from "../../../src/runs/working-set.ts";
 import { canCompile, compileProgram, memshade, memshadeRun, runIn } from "./support/record.ts";
 
-/** Shares are written with six digits; so many are added up at most. */
+/** Shares are written with six digits; this many units of the last digit may add up. */
 const DIGITS = 3;
-/** Lines that the C library touches beside. */
+/** Lines that the C library touches in addition. */
 const BESIDE = 150;
 
-/** That their owners add up to the lines of each interval, and to those of the run. */
+/** Expects that the owners' lines add up to the lines of each interval and of the run. */
 function expectWhole({ levels, total, owners }: InstanceWorkingSet): void {
   levels.forEach(({ counts }, level) => {
     const { intervals, others } = owners!.levels[level];
@@ -55,10 +55,11 @@ describe.skipIf(!canCompile)("owners of a native program's working set", () => {
     const { stdout, instance } = record("blocks", [program, "blocks"]);
     expect(stdout).toBe("done\n");
     expectWhole(instance);
-    // The allocator's words beside a block may lie in one line more.
+    // The allocator's words beside a block may lie in one further line.
     expect(linesOf(instance, isFrom("first")) - 3000).toBeLessThan(3);
     expect(linesOf(instance, isFrom("first"))).toBeGreaterThanOrEqual(3000);
-    // A block of 32 bytes, and what the allocator has in front of it: three quarters of the line are one's, one the other's.
+    // The block has 32 bytes, and the allocator's words lie in front of it: three quarters of the line belong to one owner, a quarter to
+    // the other.
     expect(linesOf(instance, isFrom("second"))).toBeGreaterThan(900);
     expect(linesOf(instance, ({ kind, of }) => kind === "static" && of === "owned")).toBeGreaterThanOrEqual(
       500,
@@ -67,7 +68,7 @@ describe.skipIf(!canCompile)("owners of a native program's working set", () => {
       linesOf(instance, ({ kind, of }) => kind === "mapping" && of === "owned.txt"),
     ).toBeGreaterThanOrEqual(400);
     expect(linesOf(instance, ({ kind }) => kind === "stack")).toBeGreaterThanOrEqual(200);
-    // What was mapped by the program itself is nobody's block.
+    // Memory that the program mapped itself belongs to no block.
     expect(linesOf(instance, ({ kind }) => kind === "heap")).toBeGreaterThanOrEqual(700);
   });
 
@@ -90,7 +91,7 @@ describe.skipIf(!canCompile)("owners of a native program's working set", () => {
   it("are the last ones of blocks that have ended meanwhile", () => {
     const { instance } = record("ended", [program, "ended"], "--interval", "100000acc");
     expectWhole(instance);
-    // The allocator hands out the same memory again and again, to one or the other.
+    // The allocator reuses the same memory for both sites.
     expect(linesOf(instance, isFrom("first"))).toBeGreaterThan(0);
     expect(linesOf(instance, isFrom("second"))).toBeGreaterThan(0);
     expect(linesOf(instance, isFromEither)).toBeGreaterThanOrEqual(10 + 31);
@@ -102,7 +103,7 @@ describe.skipIf(!canCompile)("owners of a native program's working set", () => {
     expect(stdout).toBe("done\n");
     expectWhole(instance);
     expect(linesOf(instance, isFromEither)).toBeGreaterThanOrEqual(8 * (10 + 31));
-    // Each thread has tables of the allocator's.
+    // Each thread has its own allocator tables.
     expect(linesOf(instance, ({ kind }) => kind === "heap")).toBeLessThan(8 * BESIDE);
   });
 
@@ -154,7 +155,7 @@ describe.skipIf(!canCompile)("owners of a native program's working set", () => {
     const { status, stdout, instance } = record("real", command);
     expect({ status, stdout }).toEqual({ status: plain.status, stdout: plain.stdout });
     expectWhole(instance);
-    // Python has an allocator of its own above ranges that it maps.
+    // Python has an allocator of its own on top of mapped ranges.
     expect(linesOf(instance, ({ kind }) => kind === "code")).toBeGreaterThan(0.2 * instance.total.heap!);
   });
 });

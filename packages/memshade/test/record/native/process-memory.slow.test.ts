@@ -27,7 +27,7 @@ describe.skipIf(!canCompile)("what a native program has in memory beside its blo
     expect(residentBytes).toBeGreaterThan(ALL);
     expect(peakBytes).toBeGreaterThanOrEqual(residentBytes);
     expect(peakBytes).toBeLessThan(ALL + 16 * MIB);
-    // Of 64 messages one stays, and each takes 8 bytes more than it has.
+    // One of 64 messages stays live; each takes 8 bytes more than its size.
     expect(allocator!.freeBytes).toBeGreaterThan((ALL * 63) / 64);
     expect(allocator!.heldBytes).toBeLessThan(residentBytes);
     expect(said).toMatch(/fragmentation +3\d\.\d MiB +between blocks of make \(fragments\.c:12\)\n/);

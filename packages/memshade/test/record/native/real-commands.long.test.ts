@@ -11,7 +11,7 @@ const isBuilt = existsSync(fileURLToPath(new URL("../../../dist/main.js", import
 if (!isBuilt) console.warn("SKIPPED: the package is not built: its command does not start");
 
 const TOOLS = ["alloc", "heap", "waste", "workingset"] as const;
-/** Rewriting a program and its libraries takes a while, once. */
+/** Rewriting a program and its libraries takes time, the first time only. */
 const MOST_MS = 240_000;
 
 const FASTA = ">one\nACGTACGTTAGC\n>two\nGGGTTTACCA\n";
@@ -24,7 +24,7 @@ const SAM = [
   "",
 ].join("\n");
 const HTML = "<html><head><title>x</title><body><p>one<p>two<b>three</p><table><tr><td>4";
-/** Two jobs at most, which make tells by a pipe that its own children inherit. */
+/** At most two jobs at a time, which make limits by a pipe that its children inherit. */
 const MAKEFILE = [
   "all: a b c d",
   "%:\n\t@echo $@ >$@; case '$(MAKEFLAGS)' in *jobserver*) echo jobserver >>$@ ;; esac",
@@ -32,7 +32,6 @@ const MAKEFILE = [
   "",
 ].join("\n");
 
-/** A server under load: what it answers, and how it ends. */
 const REDIS = [
   'redis-server --port 0 --unixsocket "$PWD/s" --save "" --daemonize no --loglevel warning >/dev/null & server=$!',
   'until redis-cli -s "$PWD/s" ping >/dev/null 2>&1; do sleep 0.05; done',
@@ -42,9 +41,8 @@ const REDIS = [
 ];
 
 interface Command {
-  /** What must be installed. */
   needs: string;
-  /** Lines of a shell; the command that is recorded comes where `RUN` stands. */
+  /** Lines of a shell script; `RUN` is replaced by the recorded command. */
   lines: string;
 }
 
@@ -73,7 +71,7 @@ describe.skipIf(!canCompile || !isBuilt)("commands of Debian do as they do alone
   function outcome(lines: string, run: string) {
     const env = { ...process.env, LC_ALL: "C", HOME: folder };
     const { status, signal, stdout } = spawnSync(
-      // What hangs must not fill the memory of the machine: all of it is ended.
+      // `timeout` ends a hanging command with all its children, before it fills the machine's memory.
       "timeout",
       ["-k", "3", "120", "bash", "-c", lines.replaceAll("RUN ", run)],
       { cwd: folder, env, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] },

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readRaw } from "../../../src/profile/formats/memprof-raw/index.ts";
 import { canCompile, compileProgram, memshadeRun, runIn } from "./support/record.ts";
 
-/** Those of the program: what it prints with is not among them. */
+/** Size of the program's blocks; the buffer that it prints with has another size. */
 const BLOCK_BYTES = 16n;
 const FOLDED = /^\d+ calls inside recursion left out of call paths/;
 

@@ -23,7 +23,6 @@ if (!hasProfdata) console.warn(`SKIPPED: ${PROFDATA} is not installed: it reads 
 if (!canCompile)
   console.warn("SKIPPED: gcc for x86-64 Linux is not installed: no native program is recorded");
 
-/** The functions on the call path of a context, innermost first, with the lines of the calls. */
 function pathOf({ contexts, stacks, functions, frames, strings }: HeapProfile, context: number): string[] {
   const path: string[] = [];
   for (let stack = contexts.stack[context]!; stack >= 0; stack = stacks.prefix[stack]!) {
@@ -96,8 +95,8 @@ describe.skipIf(!canCompile)("a native program with threads and a child", () => 
   });
 
   it("has all its blocks counted, and none of its child's", () => {
-    // By hand: 50 and 4 · 1,000 by lost_block, 20 steps of one that grows and its first, the buffer of printf, and what glibc
-    // allocates for each of the four threads.
+    // Worked out by hand: 50 and 4 · 1,000 blocks by lost_block, a growing block with its first size and 20 steps, the buffer of printf,
+    // and one block of glibc for each of the four threads.
     expect(run().heap).toMatchObject({ allocations: 50 + 4 * 1000 + 21 + 1 + 4, liveBlocks: 50 + 1 + 4 });
   });
 

@@ -7,7 +7,6 @@ import { accessesBySize } from "./support/accesses.ts";
 import { buildForBoth, hasWasi, randomWalks } from "./support/random-walks.ts";
 import { canCompile, memshadeRun } from "./support/record.ts";
 
-/** What stores and loads of each walk come to. */
 function byWalk({ stores, loads }: WasteFile): Record<string, Record<string, number>> {
   const walks: Record<string, Record<string, number>> = {};
   const add = (name = "", figures: Record<string, number>): void => {
@@ -36,7 +35,6 @@ describe.skipIf(!canCompile || !hasWasi)("what a native program does is what its
   const folder = mkdtempSync(join(tmpdir(), "memshade-same-"));
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  /** Runs of the module and of the program, in this order. */
   function recorded(tool: string, seed: number, source: string): string[] {
     return buildForBoth(source, join(folder, `${tool}-${seed}`)).map((program) => {
       const out = `${program}.run`;
@@ -49,7 +47,7 @@ describe.skipIf(!canCompile || !hasWasi)("what a native program does is what its
   it.each([1, 3])("blocks have the same accesses: program %i", (seed) => {
     const { source, sizes } = randomWalks(seed, { reallocates: true });
     const [wasm, native] = recorded("heap", seed, source).map((run) => {
-      // Blocks that nobody uses may be left out by either compiler.
+      // Either compiler may remove blocks that are never used.
       const all = accessesBySize(run);
       return sizes.map((size) => [size, all.get(size)?.accesses ?? 0]);
     });
@@ -57,7 +55,7 @@ describe.skipIf(!canCompile || !hasWasi)("what a native program does is what its
     expect(native.some(([, accesses]) => accesses > 100)).toBe(true);
   });
 
-  // What realloc copies is nobody's access in a native program, and the C library's in a module.
+  // realloc's copy is no access of the program natively; in a module it is an access of the C library.
   it.each([1, 2, 3])("stores and loads are dead and silent in the same functions: program %i", (seed) => {
     const { source } = randomWalks(seed, { reallocates: false });
     const [wasm, native] = recorded("waste", seed, source).map((run) =>

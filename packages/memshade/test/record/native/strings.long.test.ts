@@ -7,36 +7,36 @@ import { WORKING_SET_FILE } from "../../../src/runs/working-set.ts";
 import { accessesBySize } from "./support/accesses.ts";
 import { canCompile, compileProgram, memshadeRun } from "./support/record.ts";
 
-/** What each function's instruction writes and reads, bytes, and whether it writes what is there. */
+/** Bytes that each function's instruction writes and reads, and its silent stores. */
 const REACHED = {
   copyBytes: { written: 101, read: 101, silent: 0 },
   copyWordsBack: { written: 202, read: 202, silent: 0 },
   copyOne: { written: 8, read: 8, silent: 0 },
   copyNothing: { written: 0, read: 0, silent: 0 },
-  // Zeros as the system gave them, over others.
+  // Writes zeros over the system's zeros, and others.
   copyShort: { written: 400, read: 400, silent: 1 },
   copyAgain: { written: 300, read: 300, silent: 1 },
   copyChanged: { written: 300, read: 300, silent: 0 },
   copyOver: { written: 300, read: 300, silent: 1 },
   fill: { written: 400, read: 0, silent: 0 },
-  // Besides, what fills all lines.
+  // Bytes beyond the fill of all lines.
   fillBack: { written: 400 + 64 * 20_000, read: 0, silent: 0 },
   fillAgain: { written: 400, read: 0, silent: 1 },
   take: { written: 0, read: 160, silent: 0 },
   takeBack: { written: 0, read: 40, silent: 0 },
-  // In two blocks
+  // Bytes of two blocks.
   findEnd: { written: 0, read: 12, silent: 0 },
-  // From 400 down to 80, with that.
+  // Bytes 400 down to 80, inclusive.
   findBack: { written: 0, read: 324, silent: 0 },
-  // They differ in the 41st byte, of each block one was read.
+  // The blocks differ in byte 41; one byte of each was read.
   compare: { written: 0, read: 2 * 41, silent: 0 },
   compareBack: { written: 0, read: 2 * 120, silent: 0 },
-  // It never came to what is behind it.
+  // The code behind the fault never ran.
   fillUntilFault: { written: 0, read: 0, silent: 0 },
   findOrNot: { written: 0, read: 100, silent: 0 },
 };
 
-/** Every block is written once, 512 bytes; then an access for every 8 bytes that were reached. */
+/** Every block is written once, 512 bytes; then one access for every 8 bytes reached. */
 const WRITTEN = 512;
 const of = (bytes: number) => WRITTEN + Math.ceil(bytes / 8);
 const ACCESSES = [
@@ -55,7 +55,7 @@ const ACCESSES = [
   of(300),
   of(300) + 2,
 ];
-/** Those of functions that no C library works for in between. */
+/** Accesses of functions between which the C library does no work. */
 const LATER = { 1016: of(400), 1018: of(400), 1023: of(160), 1025: of(40), 1032: of(120), 1033: of(120) };
 
 describe.skipIf(!canCompile)("string instructions of a native program", () => {
@@ -67,7 +67,7 @@ describe.skipIf(!canCompile)("string instructions of a native program", () => {
   const record = (tool: string, ...options: string[]): string => {
     const out = join(folder, [tool, ...options].join(""));
     const { stdout } = memshadeRun(folder, ["--quiet", "--tool", tool, ...options, "--out", out, program]);
-    // What is left of counts: of −1, twice, of 200, of 2⁴⁰, and of what was not begun.
+    // Remaining counts: of −1 (twice), 200, 2⁴⁰, and of an instruction that never began.
     expect(stdout).toBe(`${2 * (-1 - 6) + 200 - 81 + 2 ** 40 - 41 + 1 + (-100 + 1)}\n`);
     return out;
   };

@@ -56,12 +56,12 @@ describe.skipIf(!canCompile)("objects of unusual form", () => {
     );
     const names = own.map((frame) => frameName(profile, frame));
     for (const name of names) expect(name).toMatch(/^\[program\]\+0x[0-9a-f]+$/);
-    // By hand: lost_block, worker, main and _start; main alone has several places.
+    // Worked out by hand: lost_block, worker, main and _start; only main has several call sites.
     expect(new Set(names).size).toBe(4);
     expect(names.length).toBeGreaterThan(5);
     const starts = own.map((frame) => functions.wasmIndex[frames.function[frame]!]!);
     const code = readFileSync(program);
-    // Each begins with endbr64, or pushes or moves what it is given.
+    // Each function begins with endbr64, a push, or a move of its argument.
     for (const start of starts) expect([0x31, 0x41, 0x48, 0x53, 0x55, 0xf3]).toContain(code[start]);
     expect(description.notTracked.join(" ")).toContain(`${program} has no function names for`);
   });

@@ -10,11 +10,11 @@ const site = fc.record({
   index: fc.integer({ min: 1, max: SHAPES.length - 1 }),
   at: fc.integer({ min: 0, max: 1 }),
 });
-/** So few functions that frames come to lie where others were: the steps choose among these. */
+/** Few functions, so that frames often lie where others were; steps choose among them. */
 const palette = fc.array(site, { minLength: 2, maxLength: 4 });
 /**
- * Functions have frames of several sizes, as with arrays of variable length. The largest has room for the frame of another function
- * and its return address, whose words stay intact in it: they look as if that function were still on the stack.
+ * Functions have frames of several sizes, as with variable-length arrays. The largest has room for another function's frame
+ * and return address. These words stay intact in it, as if that function were still on the stack.
  */
 const call = fc.record({ chosen: fc.nat(3), more: fc.nat(3) });
 /** Some functions return, others are called, and the newest one allocates. */
@@ -23,7 +23,7 @@ const step = fc.record({
   calls: fc.array(call, { maxLength: 4 }),
 });
 
-/** A process whose walks meet the last stack, and one that forgets it each time. */
+/** A process whose walks compare with the last stack, and one that forgets it each time. */
 function twoProcesses() {
   const processes = [new FakeProcess(), new FakeProcess()];
   for (const process of processes) {
@@ -33,7 +33,6 @@ function twoProcesses() {
   return processes;
 }
 
-/** The newest function of the machine calls the allocator. */
 function allocate(process: FakeProcess, machine: Machine) {
   process.site = machine.site;
   process.hooks.malloc(16n);
@@ -81,7 +80,7 @@ describe("what is left of a thread's last stack", () => {
     machine.call(saves, 0, 0);
     allocate(process, machine);
     for (let i = 0; i < 3; i++) machine.return();
-    // This frame has room for the one that lay between, whose words stay intact in it: only saved frame pointers differ.
+    // This frame has room for the frame in between, whose words stay intact in it: only saved frame pointers differ.
     machine.call(pointer, 0, 2);
     machine.call(saves, 0, 0);
     allocate(process, machine);

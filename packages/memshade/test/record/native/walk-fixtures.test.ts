@@ -18,7 +18,7 @@ const CORES = [
 const folder = sharedPath("fixtures/unwind");
 const HEAP = 0x5000_0000;
 
-/** Objects as the loader knows them: all mappings of a file are one. */
+/** Objects as the loader lists them: all mappings of a file are one. */
 function loadObjects(process: FakeProcess, modules: readonly Module[]): void {
   const names = new Set(modules.map(({ name }) => name));
   for (const name of names) {

@@ -20,7 +20,7 @@ describe.skipIf(!canCompile)("a native program whose lifetimes are measured by t
     const lifetimes = new Map(
       Array.from(mibs.totalSize, (size, i) => [Number(size), Number(mibs.totalLifetime[i])]),
     );
-    // A program may be kept from running for longer than it asked for, never for less: a millisecond is lost to rounding.
+    // A program may sleep longer than it asked, never shorter; rounding loses a millisecond.
     expect(lifetimes.get(100)).toBeGreaterThanOrEqual(59);
     expect(lifetimes.get(2000)).toBeGreaterThanOrEqual(99);
     expect(lifetimes.get(64)).toBeGreaterThanOrEqual(149);

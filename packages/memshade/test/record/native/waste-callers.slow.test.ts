@@ -33,7 +33,7 @@ describe.skipIf(!canCompile)("what the C library copies and fills for a native p
     expect(dead("clearing") / written("clearing")).toBeGreaterThan(0.99);
     expect(dead("wasteful") / written("wasteful")).toBeGreaterThan(0.9);
     expect(dead("useful") / written("useful")).toBeLessThan(0.2);
-    // How often each ran is estimated.
+    // The number of runs of each is an estimate.
     expect(Math.abs(written("wasteful") / written("useful") - 1)).toBeLessThan(0.25);
   });
 

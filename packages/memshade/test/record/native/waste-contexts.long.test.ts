@@ -42,7 +42,7 @@ describe.skipIf(!canCompile)("stores of a native program by their contexts", () 
     expect(by("useful").dead_overwritten).toBe(0);
     expect(by("silent").dead_overwritten).toBe(0);
     expect(by("silent").nof_silent).toBe(ALL - 1);
-    // How often each ran is estimated.
+    // The number of runs of each is an estimate.
     for (const [caller, runs] of [
       ["wasteful", ALL],
       ["useful", 3 * ALL],
@@ -75,7 +75,7 @@ describe.skipIf(!canCompile)("stores of a native program by their contexts", () 
     const [again, library] = [join(folder, "again"), join(folder, "again.so")];
     compileProgram("waste-again.c", again);
     compileProgram("waste-again.c", library, ["-DLIBRARY", "-shared", "-fPIC"]);
-    // What nobody has seen the first time runs as it is again: it has to be there for a while.
+    // The first run loads the library unrewritten. The library must stay loaded for a while so that the recorder finds it.
     for (const ms of ["1000", "0"]) {
       const out = join(folder, `again-${ms}`);
       memshadeRun(folder, ["--quiet", "--tool", "waste", "--contexts", "--out", out, again, library, ms]);

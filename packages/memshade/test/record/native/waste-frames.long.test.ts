@@ -27,7 +27,7 @@ describe.skipIf(!canCompile)("what nobody reads of a native program", () => {
     return JSON.parse(readFileSync(join(folder, out, "waste.json"), "utf8"));
   }
 
-  /** Dead bytes of a function's stores: overwritten, with their block or frame, at the end. */
+  /** Dead bytes of a function's stores: overwritten, ended with their block or frame, and unread at the end of the run. */
   function deadIn({ stores }: WasteFile, name: string): [number, number, number] {
     const sum: [number, number, number] = [0, 0, 0];
     for (const store of stores.filter(({ ips }) => ips[0].function === name)) {
@@ -45,7 +45,7 @@ describe.skipIf(!canCompile)("what nobody reads of a native program", () => {
     expect(deadIn(waste, "keptBlock")).toEqual([0, 0, 8]);
     expect(deadIn(waste, "shared")).toEqual([0, 0, 0]);
     expect(deadIn(waste, "unmapped")).toEqual([0, 0, 0]);
-    // The stack is left out.
+    // The stack is excluded.
     expect(deadIn(waste, "argument")).toEqual([0, 0, 0]);
     expect(deadIn(waste, "framed")).toEqual([0, 0, 0]);
     expect(waste.totals.deadExit).toBe(waste.stores.reduce((sum, one) => sum + one.dead_exit, 0));
@@ -57,7 +57,7 @@ describe.skipIf(!canCompile)("what nobody reads of a native program", () => {
     const waste = wasteOf(["--include-stack"]);
     const at = (name: string) => deadIn(waste, name);
     expect(waste.notTracked.join()).not.toContain("the stack");
-    // Nothing of a frame is left for the next one to overwrite.
+    // A frame leaves no bytes that the next frame could overwrite.
     for (const name of ["leaf", "framed", "argument"]) expect(at(name)[0], name).toBe(0);
     if (level === "-O0") return;
     expect(at("leaf")[1]).toBe(3 * ROUNDS * 8);
@@ -65,7 +65,7 @@ describe.skipIf(!canCompile)("what nobody reads of a native program", () => {
     expect(at("sized")).toEqual([0, ROUNDS * 8, 0]);
     expect(at("keptStatic")[2]).toBe(8);
     expect(at("argument")[1]).toBe(ROUNDS * 8);
-    // The record in static memory is overwritten, the one in a frame ends with it.
+    // The record in static memory is overwritten; the record in a frame ends with the frame.
     expect(at("clear")).toEqual([4 * (ROUNDS - 1), 4 * ROUNDS, 4]);
   });
 
@@ -75,7 +75,8 @@ describe.skipIf(!canCompile)("what nobody reads of a native program", () => {
     expect(waste.options.compat).toBe("deadstores");
     const [clear, ...others] = waste.stores.filter(({ ips }) => ips[0].function === "clear");
     expect(others).toEqual([]);
-    // Four of each sixteen bytes. Memory that nobody has stored to is not valid: the first store is not silent, nor those to new frames.
+    // Four of each sixteen bytes. Memory without an earlier store is not valid: the first store is not silent, nor are stores to new
+    // frames.
     expect(clear).toMatchObject({
       nof_stores: 2 * ROUNDS,
       bytes_written: 32 * ROUNDS,

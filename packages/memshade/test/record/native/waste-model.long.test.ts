@@ -13,7 +13,7 @@ const SITES = 24;
 const SIZES = [1, 2, 4, 8, 16];
 const TYPES = ["uint8_t", "uint16_t", "uint32_t", "uint64_t", "__m128i"];
 
-/** An access to a block by one of the program's functions; or the block is freed and another one is asked for. */
+/** An access to a block by one of the program's functions; or the block is freed and a new one allocated. */
 interface Step {
   site: number;
   offset: number;
@@ -29,12 +29,11 @@ function randomSteps(seed: number): Step[] {
   return Array.from({ length: 3000 }, (): Step => {
     if (draw(40) === 0) return { site: FREED, offset: 0, value: 0 };
     const site = draw(SITES);
-    // Few places and few values: much is silent, much is dead, and accesses overlap.
+    // Few addresses and few values: many stores are silent, many are dead, and accesses overlap.
     return { site, offset: draw(40), value: draw(3) };
   });
 }
 
-/** A function for each site, and a table of what is to be done. */
 function sourceOf(steps: readonly Step[]): string {
   const functions = Array.from({ length: SITES }, (_, site) => {
     const type = `volatile ${TYPES[site % TYPES.length]}_u`;
@@ -62,7 +61,6 @@ int main(void) {
 `;
 }
 
-/** What all of it must come to. */
 function modelled(steps: readonly Step[], isCompatible: boolean): Model {
   const model = new Model(BLOCK, 0, isCompatible);
   model.allocate(0, BLOCK);
@@ -88,7 +86,7 @@ describe.skipIf(!canCompile)("a native program of random accesses", () => {
     const steps = randomSteps(seed);
     const program = join(folder, `random${seed}`);
     writeFileSync(`${program}.c`, sourceOf(steps));
-    // Functions of four bytes one behind the other have no room for a jump; those that pointers lead to run as they are then.
+    // Adjacent four-byte functions have no room for a jump; functions that pointers lead to then run unrewritten.
     const build = ["-O1", "-g", "-falign-functions=16", `${program}.c`, "-o", program];
     const built = spawnSync("gcc", build, { encoding: "utf8" });
     expect(built.status, built.stderr).toBe(0);

@@ -26,7 +26,7 @@ describe.skipIf(!canCompile)("what system calls read of a native program", () =>
     const { stores, notTracked }: WasteFile = JSON.parse(readFileSync(join(out, "waste.json"), "utf8"));
     const dead: Record<string, number> = {};
     for (const { ips, dead_overwritten } of stores) {
-      // The C library writes, too: the time that `select` has left.
+      // The C library writes too: the time that `select` has left.
       const { function: name = "", file } = ips[0];
       if (dead_overwritten > 0 && name !== "main" && file?.endsWith("waste-system-calls.c"))
         dead[name] = dead_overwritten;

@@ -24,7 +24,6 @@ describe.skipIf(!canCompile)("dead and silent stores of a native program", () =>
     figure: (one: T) => number,
   ) => of.filter(({ ips }) => ips[0].function === name).reduce((sum, one) => sum + figure(one), 0);
 
-  /** What each round of a pattern adds. */
   const EACH_ROUND = {
     dead1: { stores: 1, overwritten: 1, deallocated: 0, silent: 0 },
     dead2: { stores: 1, overwritten: 2, deallocated: 0, silent: 0 },
@@ -34,22 +33,22 @@ describe.skipIf(!canCompile)("dead and silent stores of a native program", () =>
     silent4: { stores: 1, overwritten: 0, deallocated: 0, silent: 1 },
     silent16: { stores: 1, overwritten: 0, deallocated: 0, silent: 1 },
     set1: { stores: 1, overwritten: 0, deallocated: 0, silent: 1 },
-    // What a mask leaves alone is not overwritten.
+    // Bytes that the mask excludes are not overwritten.
     besideMask: { stores: 1, overwritten: 0, deallocated: 0, silent: 0 },
-    // Of four bytes one is read, and none of those of the eight.
+    // One of the four bytes is read, and none of the eight.
     mixed4: { stores: 1, overwritten: 3, deallocated: 0, silent: 0 },
     mixed8: { stores: 1, overwritten: 8, deallocated: 0, silent: 0 },
     update: { stores: 1, overwritten: 0, deallocated: 0, silent: 0 },
     unread: { stores: 1, overwritten: 0, deallocated: 8, silent: 0 },
     fillBlock: { stores: 1, overwritten: 100, deallocated: 0, silent: 0 },
-    // The kernel has read it, and gets the same each time.
+    // The kernel has read the bytes, and gets the same values each time.
     toKernel: { stores: 1, overwritten: 0, deallocated: 0, silent: 1 },
-    // The stack is left out.
+    // The stack is excluded.
     local: { stores: 1, overwritten: 0, deallocated: 0, silent: 0 },
-    // Who moves it reads it; what is cut off ends.
+    // The move reads the bytes; those cut off end.
     moved: { stores: 1, overwritten: 0, deallocated: 0, silent: 0 },
     cut: { stores: 1, overwritten: 0, deallocated: 8, silent: 0 },
-    // Blocks of every hundredth round, whose pages move: what nobody reads there ends with the block.
+    // Blocks of every hundredth round, whose pages move: bytes that are unread there end with the block.
     paged: { stores: 0.01, overwritten: 0, deallocated: 0.08, silent: 0 },
     readLater: { stores: 0.01, overwritten: 0, deallocated: 0, silent: 0 },
   };
@@ -71,10 +70,10 @@ describe.skipIf(!canCompile)("dead and silent stores of a native program", () =>
       ];
     });
     expect(Object.fromEntries(grown)).toEqual(EACH_ROUND);
-    // All loads but the first find what was found before.
+    // All loads but the first find the same value as before.
     expect(sumIn(many.loads, "again", (one) => one.nof_loads)).toBe(1515);
     expect(sumIn(many.loads, "again", (one) => one.nof_silent)).toBeGreaterThanOrEqual(1499);
-    // Threads may lose additions to one counter, and never count too much.
+    // Threads may lose additions to a shared counter, but never count too much.
     const byThreads = sumIn(many.stores, "mine", (one) => one.dead_overwritten);
     expect(byThreads).toBeLessThanOrEqual(8 * 1500 * 8);
     expect(byThreads).toBeGreaterThan(1500 * 8);
@@ -109,7 +108,7 @@ describe.skipIf(!canCompile)("dead and silent stores of a native program", () =>
     const library = join(folder, "waste-late.so");
     compileProgram("waste-late.c", join(folder, "waste-late"));
     compileProgram("waste-late.c", library, ["-DLIBRARY", "-shared", "-fPIC"]);
-    // What nobody has seen the first time runs as it is again: it has to be there for a while.
+    // The first run loads the library unrewritten. The library must stay loaded for a while so that the recorder finds it.
     for (const [out, ms] of [
       ["ends-1", "1000"],
       ["ends-2", "0"],

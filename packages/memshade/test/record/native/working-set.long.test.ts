@@ -9,10 +9,9 @@ import { WORKING_SET_FILE } from "../../../src/runs/working-set.ts";
 import { MAIN } from "../../command.ts";
 import { canCompile, compileProgram, memshade, memshadeRun, runIn } from "./support/record.ts";
 
-/** Lines that a process touches beside its own work. */
+/** Lines that a process touches besides its own work. */
 const BESIDE = 300;
 
-/** Programs that print the same each time. */
 const REAL: readonly (readonly string[])[] = [
   ["/usr/bin/gzip", "-c", "-n", "/usr/bin/perl"],
   [
@@ -92,7 +91,7 @@ describe.skipIf(!canCompile)("a native program whose working set is recorded", (
   it("says so where its marks find no room", () => {
     const out = join(folder, "limited");
     const command = [process.execPath, MAIN, "run", "--tool", "workingset", "--out", out, program, "phases"];
-    // Room for the tables, and none for the marks.
+    // The limit leaves room for the tables, but not for the marks.
     const limited = `ulimit -f 9000000; exec ${command.join(" ")}`;
     expect(spawnSync("bash", ["-c", limited]).status).toBe(3);
     expect(runIn(out).notTracked.join("\n")).toMatch(
@@ -110,13 +109,13 @@ describe.skipIf(!canCompile)("a native program whose working set is recorded", (
     expect(largest).toBeLessThan(100_000 + BESIDE);
     expect(instance.total.heap).toBeGreaterThanOrEqual(100_000);
     expect(instance.total.lines).toBeLessThan(100_000 + 2 * BESIDE);
-    // The third phase reads and writes what it touches.
+    // The third phase reads and writes all lines that it touches.
     expect(instance.total.both).toBeGreaterThanOrEqual(100_000);
     const { lines, read, written, both } = counts;
     lines!.forEach((count, i) => {
       expect(count).toBe(read![i] + written![i] - both![i]);
     });
-    // No longer interval has more than the largest phase, and the longest one has them all.
+    // No long interval has more lines than the largest phase, and the longest interval has all lines.
     const longest = instance.levels.at(-1)!;
     expect(longest.counts.lines).toEqual([instance.total.lines]);
   });
@@ -157,11 +156,11 @@ describe.skipIf(!canCompile)("a native program whose working set is recorded", (
     expect(one.duration).toBeGreaterThanOrEqual(80_000);
     expect(other.duration).toBe(one.duration);
     expect(other.levels[0].counts.heap).toEqual(counts.heap);
-    // An interval within the passes has nothing but their lines, all of them.
+    // An interval within the passes has exactly their lines.
     const full = counts.heap!.filter((lines) => lines === 2000);
     expect(full.length).toBeGreaterThanOrEqual(39);
     expect(full.length).toBeLessThanOrEqual(41);
-    // They end where they are due, but for the last stretch of code.
+    // Intervals end when due, except for the last stretch of code.
     for (let i = 0; i < end.length - 1; i++) {
       expect(start[i] % 2000).toBeLessThan(100);
       expect(end[i] - start[i]).toBeGreaterThan(1900);

@@ -20,7 +20,6 @@ interface HintedFunction {
   hints: { offset: number; likely: number }[];
 }
 
-/** What the section says, by the format of the proposal for branch hints. */
 function readHints(content: Uint8Array): HintedFunction[] {
   const reader = new ByteReader(content);
   const functions = Array.from({ length: reader.u32Leb() }, () => ({
@@ -36,7 +35,7 @@ function readHints(content: Uint8Array): HintedFunction[] {
 }
 
 it("hints are told by function, from the start of its body, in order", () => {
-  // Two bodies of 4 and 130 bytes; the second one's size takes two.
+  // Two bodies of 4 and 130 bytes; the size of the second takes two bytes.
   const code = new Uint8Array([2, 4, 0, 0, 0, 0, 0x82, 1, ...new Uint8Array(130)]);
   expect(readHints(branchHints(code, [100, 3, 9, 5], 7))).toEqual([
     {

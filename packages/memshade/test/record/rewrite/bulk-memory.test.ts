@@ -12,7 +12,7 @@ const BULK = wat(`(module
   (func (export "init") (param i32 i32 i32) (memory.init $bytes (local.get 0) (local.get 1) (local.get 2)))
   (func (export "drop") (data.drop $bytes)))`);
 
-/** One count for every 8 bytes, stepping from the first one. */
+/** One count for every 8 bytes, from the first byte on. */
 function count(counts: Record<number, GranuleCount>, at: number, size: number, reads: boolean): void {
   for (let i = 0; i < size; i += 8) {
     const granule = (at + i) & ~7;
@@ -21,7 +21,7 @@ function count(counts: Record<number, GranuleCount>, at: number, size: number, r
   }
 }
 
-/** Merged counters keep the sum: they may count a long range in one place. */
+/** Merged counters keep the sum, but may count a long range at one address. */
 function expectCounts(watched: Watched, expected: Record<number, GranuleCount>): void {
   if (watched.info.counters === "exact") expect(watched.granules()).toEqual(expected);
   else expect(watched.total()).toBe(Object.values(expected).reduce((sum, { count }) => sum + count, 0));

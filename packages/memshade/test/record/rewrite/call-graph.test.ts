@@ -5,7 +5,6 @@ import { breakCircles } from "../../../src/record/rewrite/facts/call-graph.ts";
 import { scanModule } from "../../../src/record/rewrite/facts/module-scan.ts";
 import { wat } from "../../support/assemble.ts";
 
-/** Whether calls can go round without passing one of `chosen`. */
 function hasCircle(callees: readonly (readonly number[])[], chosen: Uint8Array): boolean {
   const left = new Set([...callees.keys()].filter((at) => chosen[at] === 0));
   for (let before = -1; before !== left.size; ) {

@@ -6,7 +6,7 @@ import { BUMP, Profiled } from "../../support/profiled.ts";
 const TYPES = "(type $alloc (func (param i32) (result i32))) (type $release (func (param i32)))";
 const ALLOCATOR = "malloc=malloc,free=free";
 
-/** A module whose function `run` allocates and releases by the given expressions. */
+/** A module whose function `run` allocates and releases with the given expressions. */
 const using = (
   fields: string,
   malloc: (size: string) => string,
@@ -276,7 +276,7 @@ describe("tail calls", () => {
   const LESS = "(i32.sub (local.get 0) (i32.const 1))";
 
   it.each([
-    // A function that called another one by name in its last step is still told of, one that did so by a table is not.
+    // A function that made a tail call by name is still on the path; a function that made one through a table is not.
     ["by name", chain((name) => `(return_call ${name} ${LESS})`), "even < hidden < run"],
     [
       "through a table",

@@ -208,7 +208,7 @@ describe("unusual function bodies", () => {
 
   it("nesting deeper than a block of the simulation's columns, and very many loops", () => {
     const deep = 1000;
-    // The text of such a module is more than its assembler can read: (drop (i32.load (local.get 0))) in every block.
+    // The text of such a module exceeds the assembler's limits, so the bytes are given: (drop (i32.load (local.get 0))) in every block.
     const load = [0x20, 0, 0x28, 2, 0, 0x1a];
     const open = Array.from({ length: deep }, (_, i) => [i % 3 === 0 ? 0x03 : 0x02, 0x40, ...load]);
     const code = [0, ...open.flat(), ...Array(deep).fill(0x0b), 0x41, 0, 0x0b];
@@ -227,11 +227,10 @@ describe("unusual function bodies", () => {
   });
 });
 
-/** A number in five bytes, however small. */
 const pad = (value: number) =>
   [0, 7, 14, 21].map((shift) => ((value >>> shift) & 127) | 128).concat((value >>> 28) & 127);
 
-/** The module with other bodies: each the bytes of its locals and code. */
+/** The module with other bodies, each given as the bytes of its locals and code. */
 function withBodies(bytes: Uint8Array, bodies: readonly number[][]): Uint8Array {
   const section = decodeModule(bytes).sections.find(({ id }) => id === 10) as {
     start: number;
@@ -248,13 +247,13 @@ function withBodies(bytes: Uint8Array, bodies: readonly number[][]): Uint8Array 
   );
 }
 
-/** Every number in the bodies padded to five bytes: sizes, counts of locals, indices and offsets. */
+/** Pads every number in the bodies to five bytes: sizes, counts of locals, indices and offsets. */
 function padded(bytes: Uint8Array): Uint8Array {
   const bodies = decodeModule(bytes).bodies.map((body) => {
     const code: number[] = [...pad(0)];
     for (let at = body.codeStart; at < body.end; ) {
       const byte = bytes[at];
-      // The bodies hold only these: local.get and call, i32.load and i32.store, drop and end.
+      // The bodies contain only local.get and call, i32.load and i32.store, drop and end.
       const [indexed, accesses] = [byte === 0x20 || byte === 0x10, byte === 0x28 || byte === 0x36];
       if (indexed) code.push(byte, ...pad(bytes[at + 1]));
       else if (accesses) code.push(byte, bytes[at + 1], ...pad(bytes[at + 2]));

@@ -134,7 +134,7 @@ const exnref = (body: string) =>
 
 const installed = binaryenTool("wasm-as") !== undefined;
 if (!installed) console.warn("SKIPPED: binaryen is not installed, nothing assembles try_table");
-// Engines that do not ship the instruction yet know it behind a flag.
+// Engines that do not ship the instruction yet have it behind a flag.
 setFlagsFromString("--experimental-wasm-exnref");
 
 describe.skipIf(!installed)("try_table", () => {

@@ -5,7 +5,7 @@ import { instrument } from "../../../src/record/tools/index.ts";
 import { wat } from "../../support/assemble.ts";
 import { TOOL_VARIANTS } from "../../support/tool-variants.ts";
 
-/** A module with a memory and one function that declares `count` i32 locals (LEB bytes) and loads from address 0. */
+/** A module with a memory and a function that declares `count` i32 locals (LEB bytes) and loads from address 0. */
 function moduleWithLocals(count: readonly number[]): Uint8Array {
   const body = [1, ...count, 0x7f, 0x41, 0, 0x28, 2, 0, 0x1a, 0x0b];
   const code = [1, body.length, ...body];
@@ -50,7 +50,7 @@ test("four billion locals end in an error at once", () => {
   );
 });
 
-/** A module whose function `run` has locals up to the limit, stores and loads, and calls another one that does. */
+/** A module whose function `run` has the largest allowed number of locals, stores and loads, and calls another such function. */
 function moduleAtTheLimit(locals: number): Uint8Array {
   return wat(`(module
     (memory (export "memory") 1)
@@ -60,7 +60,7 @@ function moduleAtTheLimit(locals: number): Uint8Array {
       (i32.add (call $small (local.get 0)) (i32.load offset=64 (i32.mul (local.get 0) (i32.const 4))))))`);
 }
 
-/** Variants whose code for such a function takes no local of its own. */
+/** Variants whose code in such a function needs no further local. */
 const WITHOUT_LOCALS = ["allocations", "waste", "waste, few ids", "pairs", "objects"];
 
 describe("a function with all locals that engines accept", () => {

@@ -14,7 +14,7 @@ const SOURCE = Uint8Array.of(4, 0, Op.NOP, Op.DROP, Op.END);
 const BODY = { sizeStart: 0, start: 1, codeStart: 2, end: 5 };
 const [NOP_AT, DROP_AT, END_AT] = [2, 3, 4];
 
-/** Code of the body with what `ask` asks for; constants stand for insertions. */
+/** Code of the body with the insertions of `ask`; constants represent insertions. */
 function rewritten(ask: (insertions: Insertions) => void): number[] {
   const insertions = new Insertions();
   ask(insertions);

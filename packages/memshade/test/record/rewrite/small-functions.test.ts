@@ -6,7 +6,6 @@ import { wat } from "../../support/assemble.ts";
 
 const PROGRAMS = new URL("../../fixtures/programs/kernels/", import.meta.url);
 
-/** Bodies, and those among them that V8 takes for small ones: fewer than 50 bytes. */
 function bodies(bytes: Uint8Array): { all: number; small: number } {
   const { bodies } = decodeModule(bytes);
   return { all: bodies.length, small: bodies.filter(({ start, end }) => end - start < 50).length };

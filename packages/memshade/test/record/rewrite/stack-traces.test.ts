@@ -3,7 +3,7 @@ import { instrument } from "../../../src/record/tools/index.ts";
 import { wat } from "../../support/assemble.ts";
 import { BUMP } from "../../support/profiled.ts";
 
-/** The functions of the module on the stack of a trap or of an exception from the host, each once in a row. */
+/** Functions of the module on the stack of a trap or of a host exception; repeats in a row once. */
 function framesOf(bytes: Uint8Array, name: string): string[] {
   const module = new WebAssembly.Module(bytes as BufferSource);
   const imports = {

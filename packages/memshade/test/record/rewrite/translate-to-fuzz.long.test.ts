@@ -34,7 +34,6 @@ const wasmOpt = binaryenTool("wasm-opt");
 if (wasmOpt === undefined)
   console.warn("SKIPPED: binaryen is not installed, its generator of random modules cannot be run");
 
-/** Binaryen's random module for a seed. */
 function generate(seed: number): Uint8Array {
   const folder = mkdtempSync(join(tmpdir(), "memshade-fuzz-"));
   try {
@@ -52,7 +51,7 @@ function generate(seed: number): Uint8Array {
       ...FEATURES.map((feature) => `--enable-${feature}`),
       ...(seed % 3 === 0 ? [] : ["--no-fuzz-oob"]),
     ];
-    // It warns of every constant expression that it leaves alone.
+    // wasm-opt warns of every constant expression that it leaves unchanged.
     execFileSync(process.execPath, [wasmOpt as string, ...options], { stdio: "ignore" });
     return new Uint8Array(readFileSync(target));
   } finally {
@@ -60,7 +59,6 @@ function generate(seed: number): Uint8Array {
   }
 }
 
-/** Every exported function, called with small numbers and null references. */
 function callsOf(bytes: Uint8Array, seed: number): Call[] {
   const module = decodeModule(bytes);
   const choices = new Choices(seed);
@@ -75,7 +73,7 @@ function callsOf(bytes: Uint8Array, seed: number): Call[] {
   });
 }
 
-/** Two functions that could be malloc and free, by index. */
+/** Indices of two functions with the types of malloc and free, as an option. */
 function allocatorOf(bytes: Uint8Array): string | undefined {
   const module = decodeModule(bytes);
   const ofType = (params: string, results: string) =>
@@ -89,7 +87,7 @@ function allocatorOf(bytes: Uint8Array): string | undefined {
   return free < first ? `malloc=#${malloc}` : `malloc=#${malloc},free=#${free}`;
 }
 
-/** Some trap in their start function, or ask for what no host can give. */
+/** False for modules that trap in their start function, or import something that no host can provide. */
 function starts(bytes: Uint8Array): boolean {
   try {
     new WebAssembly.Instance(new WebAssembly.Module(bytes as BufferSource), fuzzingHost(bytes).imports);
@@ -99,7 +97,7 @@ function starts(bytes: Uint8Array): boolean {
   }
 }
 
-/** The calls that do not trap: only without traps, all ways to count come to the same. */
+/** Calls that do not trap: only without traps, all ways to count give the same figures. */
 function callsThatEnd(bytes: Uint8Array, calls: readonly Call[]): readonly Call[] {
   const host = fuzzingHost(bytes);
   const instance = new WebAssembly.Instance(new WebAssembly.Module(bytes as BufferSource), host.imports);
@@ -107,7 +105,7 @@ function callsThatEnd(bytes: Uint8Array, calls: readonly Call[]): readonly Call[
   const { results, trapped } = behaviourOf(instance, calls, host);
   if (!trapped) return calls;
   const ended = calls.filter((_, i) => !results[i].startsWith("trap"));
-  // Where the host caught a trap, it does not say in which call.
+  // If the host caught a trap, the call that trapped is unknown.
   return callsThatEnd(bytes, ended.length < calls.length ? ended : calls.slice(0, calls.length >> 1));
 }
 

@@ -7,7 +7,6 @@ import { wat } from "../../support/assemble.ts";
 const KERNELS = new URL("../../fixtures/programs/kernels/", import.meta.url);
 const kernels = readdirSync(KERNELS).filter((name) => name.endsWith(".wasm"));
 
-/** Size of a module's code, bytes. */
 function codeBytes(bytes: Uint8Array): number {
   return sectionPayload(decodeModule(bytes), SectionId.Code)?.length ?? 0;
 }

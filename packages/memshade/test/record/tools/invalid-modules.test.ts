@@ -4,7 +4,7 @@ import { instrument, TOOL_NAMES } from "../../../src/record/tools/index.ts";
 import { instrumentValid } from "../../../src/record/tools/instrument.ts";
 import { wat } from "../../support/assemble.ts";
 
-/** A module with an allocator, two of everything that indices name, and one more piece of code. */
+/** A module with an allocator, two items of each index space, and one more piece of code. */
 function module(more: string): Uint8Array {
   return wat(`(module
     (type $unary (func (param i32) (result i32)))
@@ -24,7 +24,7 @@ function module(more: string): Uint8Array {
     ${more})`);
 }
 
-/** Each names the first thing that the module does not have, and that a tool may add. */
+/** Each piece refers to the first index that the module does not have, and that a tool may add. */
 const INVALID = {
   "a local": '(func (export "f") (result i32) (i32.load (local.get 0)))',
   "a local behind its own":

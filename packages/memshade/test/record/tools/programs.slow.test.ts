@@ -10,7 +10,7 @@ const programBytes = (path: string) =>
 interface Run {
   output: string;
   end: unknown;
-  /** Granules of the memory as it is at the end. */
+  /** Granules of the memory's final size. */
   granules: number;
 }
 
@@ -83,7 +83,7 @@ describe.each([
   it("leave out the same accesses in both modes by default", () => {
     const words = counted({ countersOnly: true, exactHistogram: true });
     expect(sum(counted(DEFAULT))).toBe(sum(words));
-    // Whatever is counted by default is counted with everything else, too.
+    // Accesses counted by default are also counted with all accesses.
     expect(words.every((word, granule) => word >>> 1 <= expected[granule] >>> 1)).toBe(true);
     expect(sum(words)).toBeLessThan(sum(expected));
   });

@@ -53,7 +53,7 @@ it.each([
     console.info(
       `seeds ${first} to ${last}${kind}: ${tried} modules; ${thorough} counted: ${trapped} trapped, ${accesses} accesses`,
     );
-    // What traps is compared, but not counted: most must not.
+    // Modules that trap are compared, but not counted: most modules must not trap.
     if (thorough >= count) {
       expect(trapped).toBeLessThan(thorough / 2);
       expect(accesses / (thorough - trapped)).toBeGreaterThan(20);

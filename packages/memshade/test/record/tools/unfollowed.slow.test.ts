@@ -6,8 +6,8 @@ import { wat } from "../../support/assemble.ts";
 import { record } from "../../support/recorded.ts";
 
 /*
- * What reports can say that tools do not follow, by tool: each is produced by a run. A tool that has nothing to say of a module must
- * have recorded it.
+ * Limits that reports can name, by tool; a run produces each. If a tool names no limit for a module,
+ * it must have recorded the module.
  */
 
 const ACCESSES = (address: string) => `(func (export "run")
@@ -43,7 +43,7 @@ const MODULES: Readonly<Record<string, { module: Uint8Array; given?: () => WebAs
   },
 };
 
-/** What is said, and whether figures were recorded. */
+/** Expected text, and whether figures were recorded. */
 const EXPECTED: Readonly<
   Record<string, Readonly<Partial<Record<ToolName, { says: RegExp[]; records: boolean }>>>>
 > = {

@@ -45,7 +45,7 @@ describe("the source files that a page may carry", () => {
     ])
       expect(firstLine(file), file).toBe("of built/lib/part.c");
     expect(firstLine("/home/somebody/src/app.c")).toBe("of project/src/app.c");
-    // A name alone is taken beside the module, not from anywhere below the working directory.
+    // A bare file name is looked up next to the module, not below the working directory.
     expect(firstLine("/home/somebody/lib/shop.c")).toBe("of built/shop.c");
     expect(firstLine("/home/somebody/app.c")).toBeUndefined();
   });

@@ -89,7 +89,7 @@ describe("exportProfile()", () => {
   });
 });
 
-/** A program for WASI, up to where it prints something. */
+/** A program for WASI, up to its first output. */
 function profileOfLines(): Promise<Profile> {
   const leave = () => {
     throw new Error("printed");

@@ -20,7 +20,6 @@ function exported(profile: HeapProfile, format: StackFormat, by?: string): ReadF
   return readStacks(format, contentOf(writeStacks(format, recorded, tool, index)));
 }
 
-/** What the sites of the report's JSON add up to, by the names of weights. */
 function sumsOfReport(profile: HeapProfile): Record<string, number> {
   const text = [...heapReportJsonPieces(profile, { input: "run", rows: undefined })].join("");
   const { sites } = JSON.parse(text);
@@ -128,7 +127,7 @@ describe("the heap in files of other viewers", () => {
         expected,
       );
     }
-    // Names alone do not tell two calls of one function apart.
+    // Names alone do not distinguish two calls of one function.
     expect(exported(DRAWN, "folded").weight).toEqual([
       { frames: ["main", "cache"], weight: 32768 },
       { frames: ["main", "parse", "node"], weight: 2880 },

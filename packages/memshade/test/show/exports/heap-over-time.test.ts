@@ -3,7 +3,7 @@ import { exportedTool, writeStacks, writeTrace } from "../../../src/show/exports
 import { profileOfPicture } from "../../heap-picture.ts";
 import { contentOf, readStacks } from "./readers.ts";
 
-/** Two intervals of four allocations; of the third context nothing is listed. */
+/** Two intervals of four allocations; the third context has no entry. */
 const PROFILE = {
   ...profileOfPicture(`
   main > parse  4 x 8   peak 2  live 1

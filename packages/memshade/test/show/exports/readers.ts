@@ -2,27 +2,26 @@ import { gunzipSync } from "node:zlib";
 import { Profile } from "pprof-format";
 import type { ExportFormat } from "../../../src/show/exports/export-formats.ts";
 
-/** A stack with the weight that it has, as a reader sees it; frames with the outermost first, as `name file:line`. */
+/** A stack with its weight, as a reader sees it; frames outermost first, as `name file:line`. */
 export interface ReadStack {
   frames: string[];
   weight: number;
 }
 
-/** What a file holds: the stacks of each weight by its name. */
+/** Content of a file: the stacks of each weight, by name. */
 export type ReadFile = Record<string, ReadStack[]>;
 
 export function contentOf(pieces: Iterable<string | Uint8Array>): Buffer {
   return Buffer.concat([...pieces].map((piece) => Buffer.from(piece as string)));
 }
 
-/** Sums by the names of weights. */
 export function sumsOf(file: ReadFile): Record<string, number> {
   return Object.fromEntries(
     Object.entries(file).map(([name, stacks]) => [name, stacks.reduce((sum, { weight }) => sum + weight, 0)]),
   );
 }
 
-/** The content of a file with stacks. Formats without a name for their weight call it `weight`. */
+/** Content of a file with stacks. Formats without a name for their weight call it `weight`. */
 export function readStacks(format: Exclude<ExportFormat, "chrome-trace" | "csv">, content: Buffer): ReadFile {
   switch (format) {
     case "pprof":
@@ -111,7 +110,7 @@ function readFolded(text: string): ReadFile {
   };
 }
 
-/** By the rules of DHAT's viewer: what it would refuse fails here. */
+/** Reads by the rules of DHAT's viewer; a file that it would refuse fails here. */
 // biome-ignore lint/suspicious/noExplicitAny: as above
 function readDhat({ dhatFileVersion, bklt, bkacc, pps, ftbl, ...head }: any): ReadFile {
   if (dhatFileVersion !== 2) throw new Error("not version 2");

@@ -4,8 +4,8 @@ import { SampleProfileBuilder } from "../../../src/profile/model/sample-profile.
 const MS = 1e6;
 
 /**
- * A profile of samples: for each thread the call paths that it was interrupted on, innermost first, separated by spaces. A name in
- * capitals is of a library; behind a colon stands the line.
+ * A profile of samples: for each thread its sampled call paths, innermost first, separated by spaces. A name in
+ * capitals belongs to a library; the line is behind a colon.
  */
 export function cpuPictureOf(threads: Readonly<Record<string, readonly string[]>>): CpuProfile {
   const builder = new SampleProfileBuilder({

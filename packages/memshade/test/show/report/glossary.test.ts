@@ -8,7 +8,6 @@ import { GLOSSARY } from "../../../src/show/report/glossary-words.ts";
 const inRepository = (path: string) =>
   readFileSync(new URL(`../../../../../${path}`, import.meta.url), "utf8");
 
-/** Headings of a page as links name them. */
 function anchorsOf(page: string): string[] {
   return [...inRepository(`docs/${page}`).matchAll(/^#+ (.*)$/gm)].map(([, heading]) =>
     heading!

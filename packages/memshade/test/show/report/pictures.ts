@@ -1,4 +1,4 @@
-/** A program with everything in it that a report has something to say about. */
+/** A program with all problems that a report can find. */
 export const DATABASE = `
   main > exec > step > run > nextRow > fetchPage > allocPage                2000 x 4360  life 40000  access 900   peak 1800  live 3  touched 900000
   main > exec > step > run > insertRow > balance > fetchPage > allocPage     400 x 4360  life 38000  access 1900  peak 390  touched 200000
@@ -11,5 +11,4 @@ export const DATABASE = `
   main > log > strdup                                                        800 x 40    life 100    access 5  unread 800  live 40
 `;
 
-/** One site, nothing wrong with it. */
 export const TIDY = "main > parse > newNode  1000 x 48  life 12  access 30  peak 7";

@@ -7,7 +7,7 @@ import {
 import { buildLevels, totalOf } from "../../../src/profile/model/working-set/working-set-series.ts";
 import { IntervalStamps } from "../../explain/analyses/working-set/interval-stamps.ts";
 
-/** A profile of intervals of letters, one 64-byte line each: `["ab", "a", "c"]`; the function of each is named too. */
+/** A profile of intervals of letters, one 64-byte line each: `["ab", "a", "c"]`; each interval also names its function. */
 export function pictureOf(
   intervals: readonly string[],
   functions: readonly string[] = [],

@@ -3,9 +3,9 @@ import { ownPlace } from "../../analyses/frames/own-place.ts";
 import { functionOf, isSameFunction, type WasteCaller, type WasteFinding } from "./waste-finding.ts";
 
 /**
- * Findings of one kind on one line of source, as one: an expression often has several accesses, loops are unrolled, functions inlined
- * in several places, and places run in several contexts. Where no lines are known, those of one function that the same one undid or
- * repeated. What wastes but little of what it does is none.
+ * Merges findings of one kind on one source line. One line has several instructions: expressions with several
+ * accesses, unrolled loops, inlined functions, several contexts. Without lines, findings of one function with
+ * the same partner are merged. Code that wastes only a little of its work is left out.
  */
 export function mergePlaces(
   findings: readonly WasteFinding[],
@@ -15,25 +15,31 @@ export function mergePlaces(
   for (const finding of findings) {
     const key = placeKey(finding);
     if (key.isVague && !isMostly(finding)) continue;
-    const known = byPlace.get(key.text);
-    byPlace.set(key.text, known === undefined ? withCaller(finding) : addFinding(known, withCaller(finding)));
+    const merged = byPlace.get(key.text);
+    byPlace.set(
+      key.text,
+      merged === undefined ? withCaller(finding) : addFinding(merged, withCaller(finding)),
+    );
   }
   return [...byPlace.values()].filter(isMostly);
 }
 
-/** The finding of each place with most to it; what else the place wastes stands with it. `findings`: the costliest first. */
+/**
+ * Keeps the costliest finding of each location; other waste there is added to it as `also`. `findings`: the
+ * costliest first.
+ */
 export function onePerPlace(findings: readonly WasteFinding[]): WasteFinding[] {
   const byPlace = new Map<string, WasteFinding>();
   for (const finding of findings) {
     const line = lineKey(finding.ips);
     const key = line === undefined ? `${byPlace.size}` : JSON.stringify([finding.object === undefined, line]);
-    const known = byPlace.get(key);
-    byPlace.set(key, known === undefined ? finding : { ...known, also: known.also ?? finding });
+    const first = byPlace.get(key);
+    byPlace.set(key, first === undefined ? finding : { ...first, also: first.also ?? finding });
   }
   return [...byPlace.values()];
 }
 
-/** What findings have in common that are one; `isVague`: only the function is known. */
+/** Returns a key that is equal for findings to be merged; `isVague`: only the function is known. */
 function placeKey({ kind, class: group, ips, partner, isOwn, object }: WasteFinding): {
   text: string;
   isVague: boolean;
@@ -42,19 +48,21 @@ function placeKey({ kind, class: group, ips, partner, isOwn, object }: WasteFind
   const isWhole = object !== undefined && object.fields.length === 0;
   const blocks = object && (isWhole ? "whole" : blocksKey(object));
   const line = lineKey(ips, !isWhole);
-  // By which instructions a library's function does what the program's line asks for is its own affair.
+  // The instructions with which a library function serves the program's line do not matter.
   const ownGroup = ownPlace<WasteFrame>(ips)?.via === undefined ? group : "any";
   if (ip === undefined || line !== undefined)
     return { text: JSON.stringify([kind, ownGroup, line ?? "outside", blocks]), isVague: false };
   const own = ownPlace<WasteFrame>(ips)?.frame ?? ip;
   if (own.function === undefined || object !== undefined)
     return { text: JSON.stringify([kind, group, ip.address, blocks]), isVague: false };
-  const other = isOwn || partner === undefined ? isOwn : (functionOf(partner.ips) ?? partner.ips[0]?.address);
-  return { text: JSON.stringify([kind, group, own.function, ip.module, other]), isVague: true };
+  const partnerKey =
+    isOwn || partner === undefined ? isOwn : (functionOf(partner.ips) ?? partner.ips[0]?.address);
+  return { text: JSON.stringify([kind, group, own.function, ip.module, partnerKey]), isVague: true };
 }
 
 /**
- * The program's own line, and the library's function that it called there, unless any will do; undefined where no line is known.
+ * Returns the program's own line and, with `namesVia`, the library function that it called; undefined if no
+ * line is known.
  */
 function lineKey(ips: readonly WasteIp[], namesVia = true): unknown[] | undefined {
   const own = ownPlace<WasteFrame>(ips);
@@ -63,12 +71,12 @@ function lineKey(ips: readonly WasteIp[], namesVia = true): unknown[] | undefine
   return [frame.function, frame.file, frame.line, namesVia && own?.via?.function];
 }
 
-/** What blocks have in common whose unread members are one finding. */
+/** Returns a key that is equal for blocks whose unread members are one finding. */
 function blocksKey({ site, fields }: { site: WasteBlocks; fields: readonly unknown[] }): unknown[] {
   return [site.type, site.element, fields];
 }
 
-/** Calls on the way to a finding's own place, from the first one of the program outwards. */
+/** Adds the callers of a finding's own location, outwards. */
 function withCaller(finding: WasteFinding): WasteFinding {
   const depth = ownPlace<WasteFrame>(finding.ips)?.depth ?? 0;
   const ips = finding.ips.slice(depth + 1);
@@ -80,10 +88,10 @@ function mergeCallers(a: readonly WasteCaller[], b: readonly WasteCaller[]): Was
   for (const caller of [...a, ...b]) {
     const [first] = caller.ips;
     const key = first?.file === undefined ? `${first?.address}` : JSON.stringify(lineKey([first]));
-    const known = byCaller.get(key);
-    byCaller.set(key, known === undefined ? caller : { ...known, bytes: known.bytes + caller.bytes });
+    const merged = byCaller.get(key);
+    byCaller.set(key, merged === undefined ? caller : { ...merged, bytes: merged.bytes + caller.bytes });
   }
-  return [...byCaller.values()].sort((one, other) => other.bytes - one.bytes);
+  return [...byCaller.values()].sort((a, b) => b.bytes - a.bytes);
 }
 
 function addFinding(a: WasteFinding, b: WasteFinding): WasteFinding {
@@ -145,10 +153,10 @@ function addBlocks(a: WasteBlocks, b: WasteBlocks): WasteBlocks {
   };
 }
 
-/** The engine's word for a function without a name. */
+/** The engine's name for a function without a name. */
 const NUMBERED = /^func\[\d+\]$/;
 
-/** Whether a reader would know the place. */
+/** True if a reader can recognize the location. */
 export function isKnownPlace(ips: readonly WasteIp[]): boolean {
   const frame = ownPlace<WasteFrame>(ips)?.frame ?? ips[0];
   if (frame === undefined) return false;

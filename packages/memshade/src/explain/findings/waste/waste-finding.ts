@@ -10,45 +10,45 @@ import type {
 } from "../../../profile/model/waste.ts";
 import { ownFrame } from "../../analyses/frames/own-place.ts";
 
-/** The function that undid what a site did, repeated it, or loaded before it. */
+/** Function that overwrote a location's bytes, repeated its store, or loaded before it. */
 export interface Partner {
-  /** Its place with most bytes. */
+  /** Its heaviest location. */
   ips: readonly WasteIp[];
-  /** Of all its places; there are `places`. */
+  /** Bytes of all its locations; `places` is their number. */
   bytes: number;
   places: number;
 }
 
 type Kind = "overwritten" | "silent" | "redundant";
 
-/** Who met whom, by the dead store, the silent store, or the load that comes again. */
+/** Partners of code locations: of dead stores, silent stores, and repeated loads. */
 export class Partners {
-  /** Per kind and site, partners by their functions, with the bytes of their heaviest place. */
+  /** Partners by function, per kind and location, with the bytes of their heaviest location. */
   readonly #found = new Map<string, Map<string, Partner & { most: number; isOwn: boolean }>>();
 
   constructor(file: WasteFile) {
     for (const { kind, first, second, bytes } of file.pairs ?? []) {
       if (kind !== "overwritten" && kind !== "silent" && kind !== "redundant") continue;
-      const [site, other] = kind === "overwritten" ? [first, second] : [second, first];
-      if (site === undefined || other === undefined) continue;
-      const ips = file[kind === "redundant" ? "loads" : "stores"][other]?.ips ?? [];
+      const [site, partnerSite] = kind === "overwritten" ? [first, second] : [second, first];
+      if (site === undefined || partnerSite === undefined) continue;
+      const ips = file[kind === "redundant" ? "loads" : "stores"][partnerSite]?.ips ?? [];
       const key = `${kind} ${site}`;
       const groups = this.#found.get(key) ?? new Map<string, Partner & { most: number; isOwn: boolean }>();
       this.#found.set(key, groups);
-      const isOwn = other === site;
-      const group = isOwn ? "" : (functionOf(ips) ?? `at ${other}`);
-      const known = groups.get(group);
+      const isOwn = partnerSite === site;
+      const group = isOwn ? "" : (functionOf(ips) ?? `at ${partnerSite}`);
+      const partner = groups.get(group);
       groups.set(group, {
-        ips: known === undefined || bytes > known.most ? ips : known.ips,
-        bytes: (known?.bytes ?? 0) + bytes,
-        places: (known?.places ?? 0) + 1,
-        most: Math.max(known?.most ?? 0, bytes),
+        ips: partner === undefined || bytes > partner.most ? ips : partner.ips,
+        bytes: (partner?.bytes ?? 0) + bytes,
+        places: (partner?.places ?? 0) + 1,
+        most: Math.max(partner?.most ?? 0, bytes),
         isOwn,
       });
     }
   }
 
-  /** The function with most of the bytes; `isOwn`: it is the site itself. */
+  /** Returns the function with most bytes; `isOwn`: true for the location itself. */
   of(kind: Kind, site: number): { partner: Partner | undefined; isOwn: boolean } {
     let heaviest: (Partner & { isOwn: boolean }) | undefined;
     for (const group of this.#found.get(`${kind} ${site}`)?.values() ?? [])
@@ -59,73 +59,78 @@ export class Partners {
   }
 }
 
-/** The program's own function around a place, else the library's. */
+/** Returns the program's own function around a location, else the library's. */
 export function functionOf([ip]: readonly WasteIp[]): string | undefined {
   return ip && (ownFrame<WasteFrame>(ip)?.function ?? ip.function);
 }
 
-/** Whether two places are in one function, inlined or not. */
+/** True if two locations are in one function, inlined or not. */
 export function isSameFunction(a: readonly WasteIp[], b: readonly WasteIp[]): boolean {
   const name = functionOf(a);
   return name !== undefined && name === functionOf(b);
 }
 
-/** One place that wastes memory operations, with what it costs. */
+/** A code location that wastes memory operations, with the cost. */
 export interface WasteFinding {
-  /** A word of the glossary. */
+  /** Glossary word. */
   kind: string;
   ips: readonly WasteIp[];
-  /** The library whose code it is in; undefined for the program's own, and for what the program asked a library for. */
+  /**
+   * Library of the code; undefined for the program's own code, and for requests of the program to a library.
+   */
   library: string | undefined;
-  /** Its code has neither a name nor a line. */
+  /** True if the code has neither a name nor a line. */
   isUnnamed: boolean;
-  /** Places of one function that the finding is about, where no lines tell them apart; else 1. */
+  /** Number of locations of one function, if no lines distinguish them; else 1. */
   places: number;
-  /** Who called it, most bytes first, where that is known and there are several. */
+  /** Callers, most bytes first, if known and more than one. */
   callers: readonly WasteCaller[];
-  /** Wasted bytes: dead, silently stored again, loaded again, never read, or copied to where there was more room. */
+  /** Wasted bytes: dead, silently stored, loaded again, never read, or copied by realloc. */
   bytes: number;
-  /** What goes if it is mended, as a part (0…1) of all bytes that the program moves; of cold members, of those that it allocates. */
+  /**
+   * Saving if the finding is fixed, as a part (0…1) of all bytes that the program moves; for cold members, of
+   * the allocated bytes.
+   */
   part: number;
-  /** Stores, loads, blocks or reallocations of the site, and how many of them are wasted where that is known. */
+  /** Stores, loads, blocks or reallocations of the location; `wasted` is undefined if unknown. */
   operations: number;
   wasted: number | undefined;
-  /** `bytes` as a part of the site's bytes, 0…1. */
+  /** `bytes` as a part of the location's bytes, 0…1. */
   share: number;
-  /** Who undid it, repeated by whom, or who loaded before. */
+  /** Function that overwrote or repeated it, or loaded before. */
   partner: Partner | undefined;
-  /** The same place every time: the site kills or repeats itself. */
+  /** True if the partner is always the location itself. */
   isOwn: boolean;
-  /** Nearly all of its stores go to the place that the same loop had stored to before. */
+  /** True if nearly all of its stores hit the address of the previous store in the same loop. */
   isInLoop: boolean;
   class: string;
-  /** Bytes of each store, where they are always as many. */
+  /** Bytes per store, if constant. */
   bytesEach: number | undefined;
-  /** Of loads that repeat: the value that most of them find, if one does. */
+  /** Value that most repeated loads find, if there is one. */
   value: WasteValue | undefined;
-  /** Nearly all of its stores write what the site itself has stored there. */
+  /** True if nearly all of its stores write the value that the location itself stored there before. */
   repeatsItself: boolean;
-  /** It stores zeros where the system had put some, and nobody had stored since. */
+  /** True for stores of zeros to memory that the system had zeroed and that was not stored to since. */
   clearsCleared: boolean;
-  /** Of blocks and their members. */
+  /** Set for findings on blocks and their members. */
   object: { site: WasteBlocks; fields: readonly WasteUnreadField[] } | undefined;
-  /** The same place wastes in another way too. */
+  /** Other waste at the same location. */
   also: WasteFinding | undefined;
 }
 
-/** A caller of a place, with its own callers, and what the place wastes for it. */
+/** A caller of a location, with its own callers, and the bytes wasted for it. */
 export interface WasteCaller {
   readonly ips: readonly WasteIp[];
   readonly bytes: number;
 }
 
-/** Findings, the costliest first, and what was left out of them because it is harmless as a rule. */
+/** Findings, the costliest first, and the usually harmless waste left out of them. */
 export interface WasteFindings {
   findings: WasteFinding[];
   folded: { what: string; bytes: number; sites: number }[];
 }
 
-/** What most findings have nothing to say of. */
+/** Defaults of the facts that most findings lack. */
 export const PLAIN = {
   library: undefined,
   isUnnamed: false,
@@ -145,10 +150,10 @@ export const PLAIN = {
   also: undefined,
 } as const;
 
-/** A place wastes if so much of what it does is in vain: what is in vain now and then is how programs work. */
+/** Least wasted part of a location's work: occasional waste is normal in any program. */
 export const MOST_SHARE = 0.8;
 
-/** The facts of a store that findings of all kinds share. */
+/** Returns the facts of a store that findings of all kinds share. */
 export function storeShape(
   store: WasteStore,
   index: number,
@@ -166,7 +171,7 @@ export function storeShape(
   };
 }
 
-/** Whether a site is a local variable that lives in memory, as far as only its function has to do with it. */
-export function isSpill(site: WasteStore | WasteLoad, other: Partner | undefined): boolean {
-  return site.frame === true && (other === undefined || isSameFunction(site.ips, other.ips));
+/** True for a local variable in memory that only its own function accesses. */
+export function isSpill(site: WasteStore | WasteLoad, partner: Partner | undefined): boolean {
+  return site.frame === true && (partner === undefined || isSameFunction(site.ips, partner.ips));
 }

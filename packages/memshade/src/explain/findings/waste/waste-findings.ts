@@ -7,23 +7,24 @@ import { unreadInAllOfType } from "./members.ts";
 import { isKnownPlace, mergePlaces, onePerPlace } from "./merge-places.ts";
 import { MOST_SHARE, Partners, type WasteFinding, type WasteFindings } from "./waste-finding.ts";
 
-/** What the kind of a finding says of those that the waste tool makes. */
+/** Returns the rules of a finding's kind for the waste tool. */
 export function wasteKind(finding: WasteFinding): WasteKind {
   return kindOf(finding).waste!;
 }
 
 /**
- * The findings of a run that matter, one per place, in the order of what goes with them: this is the one place that decides what they are.
+ * Returns the relevant findings of a run, one per location, largest saving first. All reports use this
+ * selection.
  */
 export function wasteFindings(file: WasteFile): WasteFindings {
   const folds = new Map<string, { what: string; bytes: number; sites: number }>();
   const fold = (what: string, bytes: number): void => {
-    const known = folds.get(what) ?? { what, bytes: 0, sites: 0 };
-    folds.set(what, { what, bytes: known.bytes + bytes, sites: known.sites + 1 });
+    const sums = folds.get(what) ?? { what, bytes: 0, sites: 0 };
+    folds.set(what, { what, bytes: sums.bytes + bytes, sites: sums.sites + 1 });
   };
   const search: WasteSearch = { file, partners: new Partners(file), fold };
   const kinds = KINDS.flatMap(({ waste }) => waste ?? []);
-  const all = [
+  const candidates = [
     ...file.stores.flatMap((store, index) =>
       kinds.flatMap((kind) => kind.ofStore?.(store, index, search) ?? []),
     ),
@@ -37,7 +38,7 @@ export function wasteFindings(file: WasteFile): WasteFindings {
   ];
   const weigh = weigher(file);
   const merged = mergePlaces(
-    all.sort((a, b) => b.bytes - a.bytes),
+    candidates.sort((a, b) => b.bytes - a.bytes),
     isMostly,
   )
     .map((finding) => ({
@@ -59,12 +60,12 @@ export function wasteFindings(file: WasteFile): WasteFindings {
   };
 }
 
-/** Of code, what wastes but little of what it does is none. Blocks and what is copied have limits of their own. */
+/** False for code that wastes only a little of its work. Blocks and copies have limits of their own. */
 function isMostly(finding: WasteFinding): boolean {
   return wasteKind(finding).isOfCode !== true || finding.share >= MOST_SHARE;
 }
 
-/** What goes with a finding, as a part of what its kind compares it with; 0 of nothing. */
+/** Returns a function that computes a finding's part of its kind's total; 0 if the total is 0. */
 function weigher({ totals, blocks = [] }: WasteFile): (finding: WasteFinding) => number {
   const orMore = (whole: number): number => (whole === 0 ? Number.POSITIVE_INFINITY : whole);
   const wholes = {
@@ -74,27 +75,30 @@ function weigher({ totals, blocks = [] }: WasteFile): (finding: WasteFinding) =>
   return (finding) => wasteKind(finding).part(finding.bytes, wholes);
 }
 
-/** Who asks for blocks is the program, whatever library hands them on. */
+/** Findings on blocks belong to the program that requests them, whatever library passes the request on. */
 function libraryOf(finding: WasteFinding): string | undefined {
   const { ips } = finding;
   if (wasteKind(finding).isOfCode) return libraryAt(ips);
   return ownPlace<WasteFrame>(ips) === undefined ? ips[0]?.library : undefined;
 }
 
-/** What was unread when its block or frame ended, but for what is told of blocks that nobody reads. */
+/**
+ * Sums up bytes still unread when their block or frame ended, without those already reported for unread
+ * blocks.
+ */
 function foldUnread(
   { stores }: WasteFile,
   findings: readonly WasteFinding[],
   fold: (what: string, bytes: number) => void,
 ): void {
-  let told = findings
+  let reportedBytes = findings
     .filter(({ object }) => object?.fields.every(({ written }) => written))
     .reduce((sum, { bytes }) => sum + bytes, 0);
-  for (const { dead_deallocated: ended, dead_exit: left } of [...stores].sort(
+  for (const { dead_deallocated: ended, dead_exit: unreadAtExit } of [...stores].sort(
     (a, b) => b.dead_deallocated + b.dead_exit - a.dead_deallocated - a.dead_exit,
   )) {
-    const bytes = Math.max(0, ended + left - told);
-    told -= Math.min(told, ended + left);
+    const bytes = Math.max(0, ended + unreadAtExit - reportedBytes);
+    reportedBytes -= Math.min(reportedBytes, ended + unreadAtExit);
     if (bytes > 0) fold("bytes unread when their block or frame ended, or at the end of the run", bytes);
   }
 }
@@ -103,7 +107,7 @@ function deadPadding({ fields }: WasteObjects): number {
   return fields.reduce((sum, { name, dead }) => (name === undefined ? sum + dead : sum), 0);
 }
 
-/** What a finding says, and what to try, as sentences. What the place wastes in another way too comes behind. */
+/** Returns a finding's description and advice, followed by other waste at the same location. */
 export function sentencesOf(finding: WasteFinding): { says: string; advice: string } {
   const kind = wasteKind(finding);
   const { also } = finding;

@@ -342,7 +342,6 @@ export function recordedRun(
           ours,
           clock,
           mappings,
-          end,
           isLeftAlone: program.isLeftAlone === true,
           reach: found.reach ?? (noReach === true ? NOT_ASKED : undefined),
         })

@@ -13,23 +13,23 @@ export interface CallTreeJsonOptions {
   readonly group: StackGrouping;
   readonly isInverted: boolean;
   readonly depth?: number | undefined;
-  /** As a part of the total, 0…1. */
+  /** Least part of the total, 0…1. */
   readonly least: number;
   readonly gaps: readonly string[];
 }
 
 interface JsonNode extends Partial<Omit<StackFrame, "isWord">> {
-  /** Instead of a function: what is no code, or a library's. */
+  /** Replaces the function for rows that are no code or belong to a library. */
   word?: string | undefined;
   places: number;
   total: number;
   own: number;
   children: JsonNode[];
-  /** What was left out of `children`. */
+  /** Nodes left out of `children`. */
   omitted?: { nodes: number; total: number } | undefined;
 }
 
-/** A call tree as JSON (docs/report-json.md). */
+/** Formats a call tree as JSON (docs/report-json.md). */
 export function callTreeJson(tree: CallTree, options: CallTreeJsonOptions): string {
   const { input, tool, metric, group, isInverted, gaps, depth = Number.POSITIVE_INFINITY } = options;
   const least = options.least * tree.total;

@@ -5,7 +5,7 @@ import { NONE } from "../../../profile/model/indices.ts";
 
 export const CPU_REPORT_VERSION = 1;
 
-/** Call paths by CPU time as the report shows them, and more of them; docs/report-json.md has the schema. */
+/** Formats call paths by CPU time as JSON (docs/report-json.md), with more of them than the text report. */
 export function cpuReportJson(
   profile: CpuProfile,
   { input, rows }: { input: string; rows?: number | undefined },

@@ -1,9 +1,9 @@
 import { printable } from "../../../profile/model/printable.ts";
 
-/** A cell of a CSV table, in one line. */
+/** Formats a cell of a CSV table, in one line. */
 export function csvCell(text: string): string {
   const clean = printable(text);
-  // A cell that begins like a formula would be taken for one by spreadsheets.
+  // Spreadsheets would evaluate a cell that begins like a formula.
   const safe = /^[=+\-@]/.test(clean) ? `'${clean}` : clean;
   return /[",]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

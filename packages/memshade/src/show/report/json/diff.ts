@@ -18,24 +18,23 @@ import { jsonText } from "./text.ts";
 const DIFF_SCHEMA = "memshade-diff";
 const DIFF_VERSION = 2;
 
-/** The runs of both sides. */
 export interface DiffInputs {
   readonly old: readonly string[];
   readonly new: readonly string[];
 }
 
 export interface DiffJsonOptions {
-  /** As they were named. */
+  /** Names of the runs as the user typed them. */
   readonly inputs: DiffInputs;
   /** Id of the measure that rows are ranked by. */
   readonly by: string;
   readonly rows: number;
   readonly findings?: FindingDiff | undefined;
-  /** Sentences: what cannot be compared. */
+  /** Sentences about data that cannot be compared. */
   readonly gaps: readonly string[];
 }
 
-/** The runs as they were named; of a side with several, all of them behind. */
+/** Returns the names of the runs; if a side has several, `runs` lists them. */
 function inputsJson({ old, new: now }: DiffInputs) {
   const areSeveral = old.length > 1 || now.length > 1;
   return {
@@ -46,9 +45,9 @@ function inputsJson({ old, new: now }: DiffInputs) {
 }
 
 /**
- * A comparison as JSON (docs/report-json.md).
+ * Formats a comparison as JSON (docs/report-json.md).
  *
- * @returns undefined where one of the profiles does not know the measure
+ * @returns undefined if one of the profiles lacks the measure
  */
 export function diffJson(
   diff: HeapDiff,
@@ -86,7 +85,7 @@ export function diffJson(
   });
 }
 
-/** What several tools recorded of two runs, as one document: docs/report-json.md. */
+/** Formats a comparison of several tools' records as one document (docs/report-json.md). */
 export function runDiffJson(
   inputs: DiffInputs,
   findings: FindingDiff,
@@ -106,14 +105,13 @@ type KeyedChange = Change<{ readonly id: string }>;
 interface Compared<Side> {
   readonly pairs: readonly { readonly old?: Side | undefined; readonly new?: Side | undefined }[];
   readonly changes: readonly KeyedChange[];
-  /** The one that rows are ranked by. */
   readonly by: KeyedChange;
   readonly most: number;
-  /** What the side of a pair is. */
+  /** Returns the description of one side of a pair. */
   describe(side: "old" | "new", value: Side): unknown;
 }
 
-/** The totals and rows of a comparison, those with the greatest change first (docs/report-json.md). */
+/** Returns totals and rows of a comparison, the largest change first (docs/report-json.md). */
 function diffRowsJson<Side>({ pairs, changes, by, most, describe }: Compared<Side>) {
   const ranking = rankChanges(by);
   const sideOf = (side: "old" | "new", value: Side | undefined) =>
@@ -135,7 +133,10 @@ function diffRowsJson<Side>({ pairs, changes, by, most, describe }: Compared<Sid
   };
 }
 
-/** Medians of several runs have the smallest and largest value of each side, and whether the change is within these. */
+/**
+ * Adds the smallest and largest value of each side to medians of several runs, and a flag for changes within
+ * these.
+ */
 function totalJson(change: KeyedChange) {
   const { total, spread } = change;
   if (spread === undefined) return total;
@@ -164,7 +165,7 @@ interface PlaceDiffJsonOptions {
   readonly findings?: FindingDiff | undefined;
 }
 
-/** A comparison of places as JSON (docs/report-json.md). */
+/** Formats a comparison of code locations as JSON (docs/report-json.md). */
 export function placeDiffJson(
   diff: PlaceDiff,
   change: PlaceChange,

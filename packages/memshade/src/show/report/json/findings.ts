@@ -13,7 +13,7 @@ export function findingsJson(findings: readonly Finding[]): object[] {
   }));
 }
 
-/** The findings that came or went from one run to another. */
+/** Returns the findings that came or went from one run to another. */
 export function findingDiffJson({ new: fresh, gone, kept, renamed }: FindingDiff): object {
   const names = Array.from(toldNames(renamed), ([old, now]) => ({ old, new: now }));
   return {

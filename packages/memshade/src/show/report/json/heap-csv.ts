@@ -15,9 +15,9 @@ const COLUMNS = [
 ] as const;
 
 /**
- * The heap over time as a table: one line per interval of each instance, `start` and `end` in allocations. Behind an empty
- * line one per context and interval in which the context allocated or released something, with what of it was live
- * at the interval's end.
+ * Yields the heap over time as a table: one line per interval of each instance, `start` and `end` in
+ * allocations. After an empty line follows one line per context and interval with allocations or releases;
+ * its live bytes are those at the interval's end.
  */
 export function* heapCsvLines(profile: HeapProfile): Generator<string, void, undefined> {
   const instances = profile.overTime?.instances ?? [];
@@ -37,7 +37,7 @@ export function* heapCsvLines(profile: HeapProfile): Generator<string, void, und
     for (const context of contexts) {
       const row = rows.get(context.stackId);
       const frames = row === undefined ? [] : framesOfContext(profile, row);
-      const [frame, ...callers] = frames.map((one) => describeFrame(profile, one));
+      const [frame, ...callers] = frames.map((index) => describeFrame(profile, index));
       const place = [
         csvCell(frame?.function ?? ""),
         csvCell(frame?.file ?? ""),

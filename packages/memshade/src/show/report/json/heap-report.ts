@@ -30,16 +30,16 @@ export const REPORT_VERSION = 1;
 
 export interface HeapReportJsonOptions {
   readonly input: string;
-  /** Sites to write; all of them without it. */
+  /** Sites to write; undefined for all. */
   readonly rows?: number | undefined;
-  /** Limits of the hot/cold classification; LLVM's without them. */
+  /** Limits of the hot/cold classification; undefined for LLVM's. */
   readonly thresholds?: HotColdThresholds | undefined;
-  /** What a person can act on; undefined: not to be written here. */
+  /** Findings of the run; undefined if they are not written here. */
   readonly findings?: readonly Finding[] | undefined;
   readonly statics?: StaticsReport | undefined;
 }
 
-/** The report of a heap profile as JSON (docs/report-json.md), in pieces. */
+/** Yields the report of a heap profile as JSON (docs/report-json.md), in pieces. */
 export function heapReportJsonPieces(
   profile: HeapProfile,
   { input, rows, thresholds = LLVM_THRESHOLDS, findings, statics }: HeapReportJsonOptions,
@@ -129,7 +129,7 @@ function totalsOf(profile: HeapProfile): object {
   };
 }
 
-/** Blocks that an analysis found, per call path, most bytes first. */
+/** Returns the blocks that an analysis found, per call path, most bytes first. */
 function findingOf(profile: HeapProfile, finding: BlockMeasure | undefined): object | null {
   if (finding === undefined) return null;
   const groups = groupContexts(profile, "path");
@@ -154,12 +154,12 @@ function mapped(groups: readonly number[], make: (group: number) => object): Laz
   return new LazyArray(values());
 }
 
-/** Largest first, zeros too: the sum over all sites must be the total. */
+/** Includes zeros, because the sum over all sites must be the total. */
 function rankAll(values: Float64Array): number[] {
   return Array.from(values.keys()).sort((a, b) => values[b]! - values[a]!);
 }
 
-/** What is live by kind; null where that was not looked for. */
+/** Returns live amounts by kind; null if lost blocks were not searched. */
 function reachJson(profile: HeapProfile): object | null {
   const amounts = liveByKind(profile);
   if (amounts === undefined) return null;
@@ -169,7 +169,7 @@ function reachJson(profile: HeapProfile): object | null {
   };
 }
 
-/** What each suppression took out; null where none were given. */
+/** Returns the amounts removed by each suppression; null without suppressions. */
 function suppressedJson({ description: { suppressed } }: HeapProfile): object[] | null {
   if (suppressed === undefined) return null;
   return suppressed.map(({ suppression: { name, reason, place }, ...amounts }) => ({
@@ -180,7 +180,7 @@ function suppressedJson({ description: { suppressed } }: HeapProfile): object[] 
   }));
 }
 
-/** The classification of all allocation calls, with the limits that were used. */
+/** Returns the classification of all allocation calls, with the limits used. */
 export function hotColdJson(profile: HeapProfile, thresholds: HotColdThresholds): object {
   return {
     thresholds,
@@ -202,7 +202,10 @@ function siteJson(profile: HeapProfile, { frame, type, totals, byType, deciding 
   };
 }
 
-/** The heap over time as JSON (docs/report-json.md): what the run's file has, with the phases of each instance. */
+/**
+ * Returns the heap over time as JSON (docs/report-json.md): the run's record, with the phases of each
+ * instance.
+ */
 export function overTimeJson(profile: HeapProfile): object | null {
   const { overTime } = profile;
   if (overTime === undefined) return null;

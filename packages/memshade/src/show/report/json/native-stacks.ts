@@ -1,6 +1,6 @@
 import type { NativeFrame, NativeStacks, NativeThread } from "../../../profile/model/native-stacks.ts";
 
-/** The stacks of all threads as JSON (docs/unwinding.md); a line per frame. */
+/** Yields the stacks of all threads as JSON (docs/unwinding.md); a line per frame. */
 export function* nativeStacksJson(stacks: NativeStacks): Generator<string> {
   yield `{"arch":${JSON.stringify(stacks.architecture)}`;
   if (stacks.command !== undefined) yield `,"command":${JSON.stringify(stacks.command)}`;
@@ -22,10 +22,10 @@ export function* nativeStacksJson(stacks: NativeStacks): Generator<string> {
 function frameJson(frame: NativeFrame, number: number, { frames, end }: NativeThread): object {
   const { symbol, registers } = frame;
   const own = frame.functions.at(-1);
-  const inlined = frame.functions.slice(0, -1).map((one) => ({
-    function: one.function,
-    line: placeText(one.file, one.line),
-    file: one.file,
+  const inlined = frame.functions.slice(0, -1).map((name) => ({
+    function: name.function,
+    line: placeText(name.file, name.line),
+    file: name.file,
   }));
   return {
     pc: hex(frame.pc),
@@ -44,7 +44,7 @@ function frameJson(frame: NativeFrame, number: number, { frames, end }: NativeTh
   };
 }
 
-/** `prog.c:22`: the file's own name and the line. */
+/** Formats `prog.c:22`: the file name without folders, and the line. */
 function placeText(file: string | undefined, line: number | undefined): string | undefined {
   return file === undefined || !line ? undefined : `${file.slice(file.lastIndexOf("/") + 1)}:${line}`;
 }

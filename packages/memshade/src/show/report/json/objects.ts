@@ -16,14 +16,14 @@ import { findingsJson } from "./findings.ts";
 import { presenceJson } from "./presence.ts";
 import { jsonText } from "./text.ts";
 
-/** The garbage-collected objects of a run as JSON (docs/report-json.md). */
+/** Formats the garbage-collected objects of a run as JSON (docs/report-json.md). */
 export function objectsReportJson(
   profile: ObjectsProfile,
   options: {
     readonly input: string;
     readonly rows: number | undefined;
     readonly presence?: Presence | undefined;
-    /** What a person can act on; undefined: not to be written here. */
+    /** Findings of the run; undefined if they are not written here. */
     readonly summary?: readonly Finding[] | undefined;
   },
 ): string {
@@ -90,7 +90,7 @@ export function objectsReportJson(
   });
 }
 
-/** What the record has of objects over time, with phases and with the sites of contexts; null where nobody looked. */
+/** Returns objects over time, with phases and the sites of contexts; null if not recorded. */
 function overTimeJson(part: ModuleObjects): object | null {
   const { overTime, contexts, sites } = part;
   if (overTime === undefined) return null;

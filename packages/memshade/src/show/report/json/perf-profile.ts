@@ -2,7 +2,10 @@ import { sampledStacks } from "../../../explain/analyses/sampled-functions.ts";
 import type { NativeRecording } from "../../../profile/model/native-stacks.ts";
 import type { SampleProfile } from "../../../profile/model/sample-profile.ts";
 
-/** The stacks of a recording with their sums, the heaviest first (docs/unwinding.md); a line per stack of an event. */
+/**
+ * Yields the stacks of a recording with their sums, the heaviest first (docs/unwinding.md); a line per stack
+ * of an event.
+ */
 export function* perfProfileJson(
   profile: SampleProfile,
   ofEvents: readonly { readonly name: string; readonly profile: SampleProfile }[],
@@ -20,7 +23,7 @@ export function* perfProfileJson(
   });
   yield `${head.slice(0, -1)},"stacks":[`;
   const stacks = ofEvents
-    .flatMap((one) => sampledStacks(one.profile, 0).map((stack) => ({ ...stack, event: one.name })))
+    .flatMap((event) => sampledStacks(event.profile, 0).map((stack) => ({ ...stack, event: event.name })))
     .sort((a, b) => b.value - a.value);
   for (const [index, { frames, value, event }] of stacks.entries()) {
     const named = frames.map((frame) => {

@@ -1,7 +1,7 @@
 import type { PerfHeader } from "../../../profile/formats/perf-data/index.ts";
 import type { NamedSample, SampledPlace, SymbolOffset } from "../../../profile/model/native-stacks.ts";
 
-/** A sample as one line of JSON (docs/unwinding.md). */
+/** Formats a sample as one line of JSON (docs/unwinding.md). */
 export function sampleJson(sample: NamedSample, header: PerfHeader): string {
   const { kernel } = sample;
   return JSON.stringify({
@@ -33,7 +33,7 @@ function frameJson({ address, fileOffset, module, functions, symbol }: SampledPl
     line: own?.line,
     inlined:
       inlined.length > 0
-        ? inlined.map((one) => ({ function: one.function, file: one.file, line: one.line }))
+        ? inlined.map((caller) => ({ function: caller.function, file: caller.file, line: caller.line }))
         : undefined,
   };
 }

@@ -23,33 +23,33 @@ import { describeFrame, type FrameDescription } from "../frames.ts";
 
 const OF_REACH: ReadonlySet<SiteField> = new Set(REACH_FIELDS);
 
-/** MemProf's fields of the blocks, what the run counted beside them, and where they were allocated. */
+/** MemProf's fields of the blocks, further counts of the run, and the call path of the allocation. */
 export type JsonSite = Omit<Mib, "accessHistogram" | "histogram"> & {
   [Field in SiteField]: number | null;
 } & {
   stackIds: string[];
   /** null: not recorded. */
   temporaryBlocks: number | null;
-  /** Where a profile has those. */
+  /** Present if the profile has them. */
   readBytes?: number;
   writtenBytes?: number;
-  /** Absent where no block is known to have been kept after its last access. */
+  /** Absent if no block was kept after its last access. */
   drag?: BlockDrag;
   growth: BlockGrowth | null;
   capacity: BlockCapacity | null;
   accessHistogramValues?: bigint[];
-  /** Counters were full: the numbers of accesses may be larger. */
+  /** True if counters overflowed: numbers of accesses are lower bounds. */
   accessesAtLeast?: true;
-  /** Part of the figures was spread over callers in JavaScript of which a sample was asked. */
+  /** True if part of the figures was distributed over sampled JavaScript callers. */
   isEstimated?: true;
-  /** By how much those figures may be off, 19 times of 20 by no more, by their names; absent where nothing was spread. */
+  /** Margins of error of such figures at 95 % confidence, by name; absent if nothing was distributed. */
   margins?: { [field: string]: number };
   stack: FrameDescription[];
-  /** Which of `stack` names the site: the first of the program's own code. */
+  /** Index into `stack` of the frame that names the site: the first of the program's own code. */
   siteFrame: number;
 };
 
-/** The groups of a profile as JSON values, made one by one. */
+/** Returns a function that creates the JSON value of a group. */
 export function createSiteWriter(profile: HeapProfile, groups: ContextGroups): (group: number) => JsonSite {
   const { contexts } = profile;
   const isUnknown = (field: SiteField) =>
@@ -111,13 +111,13 @@ function marginsOf(profile: HeapProfile, rows: readonly number[]): Pick<JsonSite
   return margins.length === 0 ? {} : { margins: Object.fromEntries(margins) };
 }
 
-/** The sums of some rows, which may be larger than the fields of files are. */
-/** What another tool's profile does not have of MemProf's fields. */
+/** Returns the MemProf fields that another tool's profile lacks. */
 function unknownOfImport({ description }: HeapProfile): readonly (keyof Mib)[] {
   const { importedFrom, unknownFields = [] } = description;
   return importedFrom === undefined ? [] : unknownFields.filter((field) => field !== "accessHistogram");
 }
 
+/** Returns sums, which may exceed the fields of MemProf's files. */
 function totalsOf(mibs: MibColumns, rows: readonly number[]) {
   const sumOf = (column: BigUint64Array) => rows.reduce((sum, row) => sum + column[row]!, 0n);
   return {

@@ -2,12 +2,15 @@ import type { SourceTable } from "../../../explain/source/source-table.ts";
 import type { SourceReader } from "../terminal/common/source-report.ts";
 
 export interface SourceLinesJsonOptions {
-  /** How the user named the profile. */
+  /** Name of the profile as the user typed it. */
   readonly input: string;
   readonly rows?: number | undefined;
 }
 
-/** What a tool tells of source lines as JSON, each with its text where the file was found (docs/report-json.md). */
+/**
+ * Formats a tool's figures of source lines as JSON, each line with its text if the file was found
+ * (docs/report-json.md).
+ */
 export function sourceLinesJson(
   { tool, columns, lines }: SourceTable,
   read: SourceReader,

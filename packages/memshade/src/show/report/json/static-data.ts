@@ -1,6 +1,6 @@
 import type { StaticObject, StaticsReport } from "../../../explain/analyses/statics.ts";
 
-/** Static data as part of the heap's report: docs/report-json.md. */
+/** Returns static data as a part of the heap's report (docs/report-json.md). */
 export function staticDataJson(statics: StaticsReport, rows: number | undefined): object {
   const { bytes, untouchedBytes, unreadBytes, accesses, elsewhere, atLeast, objects } = statics;
   const shown = objects.slice(0, rows);
@@ -16,7 +16,7 @@ export function staticDataJson(statics: StaticsReport, rows: number | undefined)
   };
 }
 
-/** A piece of static data with all that is known of it. */
+/** Returns a piece of static data with all known properties. */
 export function staticObjectJson({
   file,
   line,

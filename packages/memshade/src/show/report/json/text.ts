@@ -1,4 +1,4 @@
-/** Values of an array that are made one by one, when they are written. */
+/** An array whose values are created one by one while they are written. */
 export class LazyArray {
   readonly values: Iterable<unknown>;
 
@@ -7,17 +7,19 @@ export class LazyArray {
   }
 }
 
-/** Pieces are at least so long, but for the last one. */
+/** Least length of a piece, except for the last one. */
 const PIECE_LENGTH = 1 << 16;
-/** Objects down to here may have a {@link LazyArray} in them. */
+/** Objects down to this depth may contain a {@link LazyArray}. */
 const LAZY_DEPTH = 3;
 
-/** JSON text; a u64 is a number where a JavaScript number holds it exactly, else decimal text. */
+/**
+ * Formats JSON text. A u64 is a number if a JavaScript number can represent it exactly, else decimal text.
+ */
 export function jsonText(value: unknown): string {
   return `${textOf(value, "")}\n`;
 }
 
-/** As {@link jsonText}, in pieces: only one value of a {@link LazyArray} is there at a time. */
+/** Formats like {@link jsonText}, in pieces: only one value of a {@link LazyArray} exists at a time. */
 export function* jsonTextPieces(value: object): Generator<string, void, undefined> {
   let piece = "";
   for (const part of partsOf(value, "", LAZY_DEPTH)) {
@@ -59,7 +61,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** @param margin in front of all lines but the first */
+/** @param margin prefix of all lines except the first */
 function textOf(value: unknown, margin: string): string {
   const replace = (_: string, item: unknown) =>
     typeof item !== "bigint" ? item : item <= Number.MAX_SAFE_INTEGER ? Number(item) : `${item}`;

@@ -17,7 +17,7 @@ import { jsonText } from "./text.ts";
 export const TOP_SCHEMA = "memshade-top";
 export const TOP_VERSION = 2;
 
-/** A ranking as JSON (docs/report-json.md). */
+/** Formats a ranking as JSON (docs/report-json.md). */
 export function topJson(
   { measure, order, groups, ranked, values, rest, total, beside }: Ranking,
   profiles: MeasuredProfiles,
@@ -51,7 +51,7 @@ export function topJson(
       return {
         value: values[group]!,
         part: total !== undefined && total > 0 ? values[group]! / total : null,
-        beside: Object.fromEntries(beside.map((other) => [other.measure.id, other.values[group]!])),
+        beside: Object.fromEntries(beside.map((column) => [column.measure.id, column.values[group]!])),
         place: own === undefined ? null : frameJson(own, groups.by === "function"),
         ...(via === undefined || groups.by === "function" ? {} : { via: frameJson(via, false) }),
         ...(groups.by === "path" ? { callers: callers.map((frame) => frameJson(frame, false)) } : {}),
@@ -68,7 +68,7 @@ function frameJson(frame: MeasuredFrame, isFunction: boolean): object {
   return { ...(isWord === true ? { word: name } : { function: name }), module, ...place, library };
 }
 
-/** What only rows of one tool have. */
+/** Members that only rows of one tool have. */
 const DETAILS: Readonly<
   Partial<
     Record<MeasuredTool, (profiles: MeasuredProfiles, groups: Ranking["groups"]) => (group: number) => object>
@@ -93,7 +93,7 @@ const DETAILS: Readonly<
       staticObjectJson(statics!.objects[rows[group]![0]!]!),
 };
 
-/** Pairs of places as JSON: the same members, and two places a row. */
+/** Formats pairs of locations as JSON: the members of a ranking, with two locations per row. */
 export function pairsJson(
   pairs: readonly PairRow[],
   { input, by, rows, notTracked }: { input: string; by: string; rows: number; notTracked: readonly string[] },

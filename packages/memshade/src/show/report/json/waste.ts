@@ -7,14 +7,14 @@ import type { WasteFile } from "../../../profile/model/waste.ts";
 import { findingsJson } from "./findings.ts";
 import { presenceJson } from "./presence.ts";
 
-/** The waste of a run as JSON: totals and findings (docs/report-json.md). */
+/** Formats the waste of a run as JSON: totals and findings (docs/report-json.md). */
 export function wasteReportJson(
   file: WasteFile,
   options: {
     input: string;
     rows: number | undefined;
     presence?: Presence | undefined;
-    /** What a person can act on; undefined: not to be written here. */
+    /** Findings of the run; undefined if they are not written here. */
     summary?: readonly Finding[] | undefined;
   },
 ): string {
@@ -66,7 +66,7 @@ function findingJson({ object, also, ...finding }: WasteFinding): object {
   };
 }
 
-/** Whether the tool followed anything: zeros of a run that it did not follow would be no figures. */
+/** True if the tool recorded a module; otherwise zeros would be no figures. */
 function isRecorded({ modules }: WasteFile): boolean {
   return modules === undefined || modules.length > 0;
 }

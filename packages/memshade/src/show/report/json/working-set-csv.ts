@@ -8,8 +8,9 @@ import { csvCell } from "./csv.ts";
 import { curveSizes, missRatioCurve } from "./locality.ts";
 
 /**
- * All series as a table: one line per interval of each instance and scale. `start` and `end` are in the profile's unit
- * (nanoseconds for time), the measures in lines or pages, `bytes` is lines × 64, `touchedBytes` the distinct bytes touched where they were counted, `partial` is 1 where the run ended first.
+ * Formats all series as a table: one line per interval of each instance and scale. `start` and `end` are in
+ * the profile's unit (nanoseconds for time), the measures in lines or pages. `bytes` is lines × 64,
+ * `touchedBytes` the distinct bytes touched, if counted. `partial` is 1 if the run ended before the interval.
  */
 export function workingSetCsv(profile: WorkingSetProfile): string {
   const header = ["instance", "module", "factor", "interval", "unit", "start", "end", "bytes", ...MEASURES];
@@ -42,7 +43,10 @@ export function workingSetCsv(profile: WorkingSetProfile): string {
   return `${[...rows, ...attributionRows(profile), ...curveRows(profile)].join("\n")}\n`;
 }
 
-/** Behind an empty line, whose the lines of each interval are: the contexts listed, and the rest as `others`. */
+/**
+ * Returns, after an empty line, the owners of each interval's lines: the listed contexts, and the rest as
+ * `others`.
+ */
 function attributionRows({ instances, modules }: WorkingSetProfile): string[] {
   const rows: string[] = [];
   for (const { instance, module, firstTouch, owners } of instances)
@@ -76,7 +80,7 @@ function functionOf(frame: StackFrame | undefined): string {
   return frame === undefined ? "" : (frame.name ?? `func[${frame.function}]`);
 }
 
-/** Behind an empty line, the miss-ratio curves of instances whose locality was followed. */
+/** Returns, after an empty line, the miss-ratio curves of instances with recorded locality. */
 function curveRows({ instances, modules, lineBytes }: WorkingSetProfile): string[] {
   const rows = instances.flatMap(({ instance, module, locality }) => {
     if (locality === undefined) return [];

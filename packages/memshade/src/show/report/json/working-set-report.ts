@@ -8,7 +8,7 @@ import { presenceJson } from "./presence.ts";
 
 export const WORKING_SET_REPORT_VERSION = 1;
 
-/** The profile with what the report derives from it: phases and curves. docs/report-json.md has the schema. */
+/** Formats the profile with derived data: phases and curves (docs/report-json.md). */
 export function workingSetReportJson(
   profile: WorkingSetProfile,
   input: string,

@@ -1,11 +1,11 @@
 import type { CheckedLimit } from "../../../explain/limits/check-limits.ts";
 import type { Clock } from "../../../profile/model/run.ts";
 
-/** A limit that was checked, with what the person said who set it. */
+/** A checked limit, with its reason and source. */
 export interface ReportedLimit extends CheckedLimit {
-  /** Why the limit is what it is. */
+  /** Reason given for the limit. */
   readonly reason?: string | undefined;
-  /** Where it was written, where that is a file. */
+  /** File and line of the limit; undefined if it was given on the command line. */
   readonly written?: { readonly file: string; readonly line: number } | undefined;
 }
 
@@ -15,28 +15,27 @@ export function outcomeOf({ passed, undecided }: ReportedLimit): Outcome {
   return passed ? "holds" : undecided.length > 0 ? "undecided" : "failed";
 }
 
-/** What all forms of the result show. */
 export interface CheckedRunReport {
-  /** As it was named. */
+  /** Name of the run as the user typed it. */
   readonly run: string;
   readonly baseline?: string | undefined;
   /** Short name of the program. */
   readonly program: string;
-  /** Of the heap. */
+  /** Clock of the heap. */
   readonly clock?: Clock | undefined;
   readonly limits: readonly ReportedLimit[];
-  /** Sentences: what the figures do not cover, and what was suppressed. */
+  /** Sentences: data that the figures do not cover, and suppressions. */
   readonly notes: readonly string[];
-  /** A recorded path as it is called in the repository, with slashes. */
+  /** Maps a recorded path to its path in the repository, with slashes. */
   readonly locate: (file: string) => string;
 }
 
-/** Those of which it is not known whether they hold. */
+/** Returns the limits that the data cannot decide. */
 export function undecidedLimits({ limits }: CheckedRunReport): ReportedLimit[] {
   return limits.filter(({ undecided }) => undecided.length > 0);
 }
 
-/** Those that failed, what exceeds its limit by the largest part first. */
+/** Returns the limits that failed, the largest relative excess first. */
 export function failedLimits({ limits }: CheckedRunReport): ReportedLimit[] {
   const excess = ({ value, allowed }: ReportedLimit) => Math.abs(value - allowed) / Math.max(allowed, 1);
   return limits

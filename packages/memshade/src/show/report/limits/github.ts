@@ -17,14 +17,14 @@ import {
   outcomeInWords,
 } from "./words.ts";
 
-/** So many annotations of a kind are shown for a step. */
+/** GitHub shows this many annotations of a kind per step. */
 const MOST_ANNOTATIONS = 10;
-/** A longer summary fails to upload. */
+/** GitHub rejects longer summaries. */
 const MOST_SUMMARY_BYTES = 1 << 20;
 
 const SIGNS: { readonly [Key in Outcome]: string } = { holds: "✅", failed: "❌", undecided: "❔ undecided" };
 
-/** Workflow commands that annotate the lines of a change with the limits that failed, and the outcome. */
+/** Formats workflow commands that annotate the lines of a change with the failed limits, and the outcome. */
 export function checkGithub(report: CheckedRunReport): string {
   const [failed, undecided] = [failedLimits(report), undecidedLimits(report)];
   const empty = report.limits.flatMap((checked) => emptyInWords(checked) ?? []);
@@ -52,7 +52,7 @@ function annotation(checked: ReportedLimit, report: CheckedRunReport): string {
   return `::${level} ${place}title=${title}::${data(limitSentence(checked, report))}`;
 }
 
-/** What a message of a workflow command must not have as it is. */
+/** Escapes a message of a workflow command. */
 function data(text: string): string {
   return text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
 }
@@ -61,12 +61,12 @@ function property(text: string): string {
   return data(text).replaceAll(":", "%3A").replaceAll(",", "%2C");
 }
 
-/** The same as Markdown, for the summary of a job: at most what is shown of one. */
+/** Formats the result as Markdown for the summary of a job, within GitHub's size limit. */
 export function checkSummary(report: CheckedRunReport): string {
   const { limits, program, run, baseline, clock } = report;
   const hasBaseline = limits.some((checked) => checked.baseline !== undefined);
-  const told = [...failedLimits(report), ...undecidedLimits(report)];
-  const rows = [...told, ...limits.filter(({ passed }) => passed)].map((checked) => {
+  const shown = [...failedLimits(report), ...undecidedLimits(report)];
+  const rows = [...shown, ...limits.filter(({ passed }) => passed)].map((checked) => {
     const { limit, measure } = checked;
     const before = checked.baseline === undefined ? "" : amountInWords(checked.baseline, measure.unit, clock);
     return [
@@ -106,7 +106,7 @@ function line(cells: readonly string[]): string {
   return `| ${cells.join(" | ")} |`;
 }
 
-/** Text that Markdown and HTML leave as it is, in a cell of a table. */
+/** Escapes text for a cell of a Markdown table. */
 function cell(text: string): string {
   return printable(text).replace(/[\\`*_[\]<>|&#~$]/g, (character) => `&#${character.codePointAt(0)};`);
 }

@@ -12,7 +12,7 @@ import { limitSentence, lineOf } from "./words.ts";
 const CHECK_SCHEMA = "memshade-check";
 const CHECK_VERSION = 1;
 
-/** The result as JSON (docs/report-json.md). */
+/** Formats the result as JSON (docs/report-json.md). */
 export function checkJson(report: CheckedRunReport): string {
   const { run, baseline, program, limits, notes } = report;
   const [failed, undecided] = [failedLimits(report).length, undecidedLimits(report).length];
@@ -67,7 +67,7 @@ function limitJson(checked: ReportedLimit, report: CheckedRunReport): object {
   };
 }
 
-/** What can be limited, as JSON (docs/report-json.md). */
+/** Formats the measures that can be limited as JSON (docs/report-json.md). */
 export function measuresJson(measures: readonly LimitMeasure[]): string {
   return jsonText({
     schema: "memshade-measures",

@@ -7,7 +7,7 @@ import {
 } from "./checked.ts";
 import { comparisonInWords, frameInWords, limitSentence, lineOf } from "./words.ts";
 
-/** The limits as tests in JUnit's XML: one test case each. */
+/** Formats the limits in JUnit's XML: one test case each. */
 export function checkJunit(report: CheckedRunReport): string {
   const { limits, program, run, notes } = report;
   const [failures, errors] = [failedLimits(report).length, undecidedLimits(report).length];
@@ -31,7 +31,7 @@ function testCase(checked: ReportedLimit, report: CheckedRunReport): string {
   const head = attributes({ classname: `memshade.${report.program}`, name: limit.text, ...line, time: 0 });
   if (passed)
     return `    <testcase ${head}><system-out>${text(comparisonInWords(checked, report.clock))}</system-out></testcase>`;
-  // Whether a limit holds was not found out: what JUnit calls an error.
+  // An undecided limit is an error in JUnit's terms.
   const [element, type] =
     outcomeOf(checked) === "undecided"
       ? (["error", "undecided"] as const)
@@ -53,7 +53,7 @@ function attributes(values: Readonly<Record<string, string | number>>): string {
     .join(" ");
 }
 
-/** XML has no way to write most control characters, and none for halves of characters. */
+/** XML cannot represent most control characters, nor unpaired surrogates. */
 function text(value: string): string {
   return value
     .replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, "\ufffd")

@@ -10,13 +10,16 @@ import {
 } from "./checked.ts";
 import { frameInWords, limitSentence, lineOf } from "./words.ts";
 
-/** Readers take texts of rules up to this length. */
+/** Most characters that readers accept in texts of rules. */
 const MOST_TEXT = 1024;
 
-/** The limits that failed, and as warnings those that are undecided, as SARIF 2.1.0, in the subset that code scanning of GitHub reads. */
+/**
+ * Formats failed limits, and undecided ones as warnings, as SARIF 2.1.0, in the subset that GitHub code
+ * scanning reads.
+ */
 export function checkSarif(report: CheckedRunReport): string {
-  const told = [...failedLimits(report), ...undecidedLimits(report)];
-  const rules = [...new Set(told.map(({ measure }) => measure))];
+  const reported = [...failedLimits(report), ...undecidedLimits(report)];
+  const rules = [...new Set(reported.map(({ measure }) => measure))];
   return jsonText({
     $schema: "https://json.schemastore.org/sarif-2.1.0.json",
     version: "2.1.0",
@@ -39,9 +42,9 @@ export function checkSarif(report: CheckedRunReport): string {
             })),
           },
         },
-        // What stands before the last slash is the category that alerts belong to.
+        // Text up to the last slash is the category of alerts.
         automationDetails: { id: `memshade/${report.program}/` },
-        results: told.map((checked) => resultOf(checked, report, rules.indexOf(checked.measure))),
+        results: reported.map((checked) => resultOf(checked, report, rules.indexOf(checked.measure))),
       },
     ],
   });
@@ -56,7 +59,7 @@ function resultOf(checked: ReportedLimit, report: CheckedRunReport, ruleIndex: n
     ruleIndex,
     level: outcomeOf(checked) === "undecided" ? "warning" : "error",
     message: { text: `${limit.text}: ${limitSentence(checked, report)}` },
-    // Readers refuse results without a place: what has none is a matter of the whole program.
+    // Readers reject results without a location, so the program stands for a missing one.
     locations: [locationOf(lineOf(checked, report.locate) ?? { file: report.program, line: 1 })],
     partialFingerprints: {
       primaryLocationLineHash: `${hash(`${limit.text}\n${own?.function ?? ""}\n${own?.file ?? ""}`)}:1`,
@@ -104,7 +107,7 @@ function cut(text: string): string {
   return text.length <= MOST_TEXT ? text : `${text.slice(0, MOST_TEXT - 1)}…`;
 }
 
-/** FNV-1a, 64 bits: stable, and nobody has a reason to make two of them alike. */
+/** FNV-1a, 64 bits: stable; collisions need no protection against attacks. */
 function hash(text: string): string {
   let value = 0xcbf29ce484222325n;
   for (const byte of new TextEncoder().encode(text))

@@ -16,7 +16,7 @@ const MARKS: { readonly [Key in Outcome]: string } = {
   undecided: "UNDECIDED ",
 };
 
-/** The result for a terminal of so many columns. */
+/** Formats the result for a terminal of `columns` columns. */
 export function checkText(report: CheckedRunReport, paint: Paint, columns: number): string {
   const { run, baseline, limits, notes } = report;
   const wrapped = (text: string, style: (line: string) => string = (line) => line) =>
@@ -45,13 +45,13 @@ function limitLines(
 ): string[] {
   const { limit, passed, reason, suppressed } = checked;
   const mark = MARKS[outcomeOf(checked)];
-  const where = contributorInWords(checked, report);
+  const contributor = contributorInWords(checked, report);
   const empty = emptyInWords(checked);
   return [
     (passed ? paint.amount : paint.warning)(mark) + paint.strong(printable(limit.text)),
     ...wrapped(comparisonInWords(checked, report.clock)),
     ...becauseInWords(checked).flatMap((because) => wrapped(because, paint.warning)),
-    ...(passed || where === undefined ? [] : wrapped(where)),
+    ...(passed || contributor === undefined ? [] : wrapped(contributor)),
     ...(reason === undefined ? [] : wrapped(`reason: ${reason}`, paint.faint)),
     ...suppressed.flatMap(({ suppression }) =>
       wrapped(`without what ${suppression.place} suppresses: ${suppression.reason}`, paint.faint),

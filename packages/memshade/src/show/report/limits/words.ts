@@ -23,7 +23,7 @@ const ONE: { readonly [Key in Exclude<Unit, "bytes" | "clock" | "accessesPerByte
   findings: "finding",
 };
 
-/** An amount to the last digit, since limits are exact: `8.00 MiB (8,388,609 B)`, `12 blocks`. */
+/** Formats an amount to the last digit, since limits are exact: `8.00 MiB (8,388,609 B)`, `12 blocks`. */
 export function amountInWords(amount: number, unit: Unit, clock?: Clock): string {
   switch (unit) {
     case "bytes":
@@ -64,7 +64,7 @@ const IS: { readonly [Key in Relation]: string } = {
   ">": "above",
 };
 
-/** What limits ask for, behind "not known whether". */
+/** Words for a limit's relation after "not known whether". */
 const ASKED: { readonly [Key in Relation]: string } = {
   "<": "below",
   "<=": "at most",
@@ -73,13 +73,16 @@ const ASKED: { readonly [Key in Relation]: string } = {
   ">": "above",
 };
 
-/** `at least 70.1 MiB (…)`: an amount that something may be missing in, or too much. */
+/** Formats an inexact amount: `at least 70.1 MiB (…)`. */
 function boundInWords({ range: { least, most }, value }: ReportedLimit, words: string): string {
   if (least === most) return words;
   return `${least === value ? "at least" : most === value ? "at most" : "about"} ${words}`;
 }
 
-/** `13.2 KiB (13,512 B), not below 8.00 KiB (8,192 B)`: what a run has, and what a limit says of that. */
+/**
+ * Formats the amount of a run and the outcome of its limit: `13.2 KiB (13,512 B), not below 8.00 KiB (8,192
+ * B)`.
+ */
 export function comparisonInWords(checked: ReportedLimit, clock?: Clock): string {
   const { limit, measure, passed, undecided, whole } = checked;
   const isUndecided = undecided.length > 0;
@@ -101,19 +104,22 @@ function baselineInWords({ limit, measure, value, baseline = 0 }: ReportedLimit,
   const part =
     baseline === 0 || change === 0 ? "" : ` (${change > 0 ? "+" : ""}${percent((100 * change) / baseline)})`;
   const words = amountInWords(change, measure.unit, clock);
-  const how = change === 0 ? "as before" : `${change > 0 ? "+" : ""}${words}${part}`;
+  const changeText = change === 0 ? "as before" : `${change > 0 ? "+" : ""}${words}${part}`;
   const step = limit.amount.isPercent
     ? `${limit.amount.value} %`
     : amountInWords(limit.amount.value, measure.unit, clock);
   const allows = `${limit.from === "above" ? "+" : "-"}${step}`;
-  return `where the baseline has ${amountInWords(baseline, measure.unit, clock)} and the limit allows ${allows}: ${how}`;
+  return `where the baseline has ${amountInWords(baseline, measure.unit, clock)} and the limit allows ${allows}: ${changeText}`;
 }
 
 function percent(share: number): string {
   return `${Number(share.toPrecision(4))} %`;
 }
 
-/** `most at parse (src/parse.c:88): 3.10 MiB (3,250,585 B)`; undefined where nothing of it has a place. */
+/**
+ * Formats the largest contributor: `most at parse (src/parse.c:88): 3.10 MiB (3,250,585 B)`; undefined if the
+ * measure has no code location.
+ */
 export function contributorInWords(
   checked: ReportedLimit,
   { clock, locate }: Pick<CheckedRunReport, "clock" | "locate">,
@@ -123,9 +129,9 @@ export function contributorInWords(
   const { finding } = most.place;
   if (finding !== undefined) return `first: ${finding.kind}: ${findingInWords(finding, { locate })}`;
   const amount = amountInWords(most.amount, measure.unit, clock);
-  const where = placeInWords(most, locate);
-  if (most.before === undefined) return `most at ${where}: ${amount}`;
-  return `most new at ${where}: ${amount}, ${amountInWords(most.before, measure.unit, clock)} before`;
+  const place = placeInWords(most, locate);
+  if (most.before === undefined) return `most at ${place}: ${amount}`;
+  return `most new at ${place}: ${amount}, ${amountInWords(most.before, measure.unit, clock)} before`;
 }
 
 function placeInWords(
@@ -137,7 +143,7 @@ function placeInWords(
   return frameInWords(path[0]!, locate) + called;
 }
 
-/** `parse (src/parse.c:88)`. */
+/** Formats `parse (src/parse.c:88)`. */
 export function frameInWords(frame: LimitFrame, locate: (file: string) => string): string {
   const { file, line } = frame;
   if (file === undefined) return functionInWords(frame);
@@ -152,14 +158,14 @@ function functionInWords({ function: name, module, address }: LimitFrame): strin
     : module + offset;
 }
 
-/** Everything that is said of a limit, in one sentence. */
+/** Describes a limit in one sentence. */
 export function limitSentence(checked: ReportedLimit, report: CheckedRunReport): string {
   const { limit, reason, measure } = checked;
-  const where = contributorInWords(checked, report);
+  const contributor = contributorInWords(checked, report);
   const parts = [
     `${measure.id}${filtersInWords(limit.filters)} is ${comparisonInWords(checked, report.clock)}`,
     ...becauseInWords(checked),
-    ...(where === undefined ? [] : [where]),
+    ...(contributor === undefined ? [] : [contributor]),
     ...(reason === undefined ? [] : [`the reason of the limit: ${reason}`]),
   ];
   return parts.join("; ");
@@ -169,7 +175,10 @@ function filtersInWords(filters: ReportedLimit["limit"]["filters"]): string {
   return filters.length === 0 ? "" : `[${filters.map(({ key, glob }) => `${key}=${glob}`).join(",")}]`;
 }
 
-/** Where a limit's failure is shown: the line that has most of it, else where the limit was written. */
+/**
+ * Returns the line at which a limit's failure is shown: the line with the largest amount, else that of the
+ * limit.
+ */
 export function lineOf(
   { most, written }: ReportedLimit,
   locate: (file: string) => string,
@@ -181,25 +190,25 @@ export function lineOf(
   return written && { file: locate(written.file), line: written.line };
 }
 
-/** Why it is not known whether a limit holds. */
+/** Returns why a limit is undecided. */
 export function becauseInWords({ undecided }: ReportedLimit): string[] {
   return undecided.length === 0 ? [] : [`undecided because ${undecided.join("; ")}`];
 }
 
-/** `2 of 5 limits failed, 1 is undecided`. */
+/** Formats `2 of 5 limits failed, 1 is undecided`. */
 export function outcomeInWords(report: CheckedRunReport): string {
   const { limits } = report;
   const [failed, undecided] = [failedLimits(report).length, undecidedLimits(report).length];
-  const all = `${limits.length} ${agreeing(limits.length, "limit")}`;
-  if (failed + undecided === 0) return limits.length === 1 ? "the limit holds" : `all ${all} hold`;
+  const limitsText = `${limits.length} ${agreeing(limits.length, "limit")}`;
+  if (failed + undecided === 0) return limits.length === 1 ? "the limit holds" : `all ${limitsText} hold`;
   const open = undecided === 0 ? [] : [`${undecided} ${agreeing(undecided, "is", "are")} undecided`];
-  if (failed > 0) return [`${failed} of ${all} failed`, ...open].join(", ");
+  if (failed > 0) return [`${failed} of ${limitsText} failed`, ...open].join(", ");
   return limits.length === 1
     ? "the limit is undecided"
-    : `${undecided} of ${all} ${agreeing(undecided, "is", "are")} undecided`;
+    : `${undecided} of ${limitsText} ${agreeing(undecided, "is", "are")} undecided`;
 }
 
-/** What is said of limits whose filters choose no place of the run. */
+/** Returns a remark on a limit whose filters match no code location of the run. */
 export function emptyInWords({ limit, choosesAny }: ReportedLimit): string | undefined {
   return choosesAny === false
     ? `${limit.text}: no place of the run is chosen, so there is nothing of it`

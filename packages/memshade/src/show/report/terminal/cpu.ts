@@ -12,7 +12,7 @@ import { Screen, type ScreenOptions } from "./common/screen.ts";
 import { cutMiddle, displayWidth, padLeft, printable } from "./common/text.ts";
 
 interface CpuReportOptions extends ScreenOptions {
-  /** Places and functions listed; without, those that suit a screen. */
+  /** Locations and functions listed; undefined for as many as fit a screen. */
   readonly rows?: number | undefined;
   readonly input: string;
 }
@@ -22,11 +22,11 @@ const FUNCTIONS = 10;
 const THREADS = 6;
 const LABEL_COLUMNS = 12;
 const SHARE_COLUMNS = 8;
-/** Columns that a function has in any case. */
+/** Least columns of a function name. */
 const LEAST_NAME = 20;
 const NS_PER_SECOND = 1e9;
 
-/** What a native program's CPU time went into: lines of its own code with the way there, then functions. */
+/** Reports the CPU time of a native program: lines of its own code with their callers, then functions. */
 export function cpuReport(profile: CpuProfile, options: CpuReportOptions): string {
   const screen = new Screen(options);
   const { samples, program, command, notTracked } = profile;
@@ -37,7 +37,9 @@ export function cpuReport(profile: CpuProfile, options: CpuReportOptions): strin
   );
   if (command.length > 0) {
     const line = printable(commandLine(command));
-    screen.print(screen.paint.faint(screen.shorten(line, cutMiddle(line, screen.width))));
+    screen.print(
+      screen.paint.faint(screen.shorten(line, (columns) => cutMiddle(line, columns), screen.width)),
+    );
   }
   printGaps(screen, notTracked);
   screen.print("");
@@ -55,17 +57,16 @@ export function cpuReport(profile: CpuProfile, options: CpuReportOptions): strin
   return screen.text();
 }
 
-/** Seconds of CPU time that so many samples stand for. */
+/** Converts samples to seconds of CPU time. */
 function seconds({ hz }: CpuProfile, samples: number): string {
   return `${(samples / hz).toFixed(2)} s`;
 }
 
-/** Samples, with those that were lost. */
+/** Counts samples, lost ones included. */
 function totalOf({ samples }: CpuProfile): number {
   return samples.samples.values[CPU_VALUES.samples]!.reduce((sum, value) => sum + value, 0);
 }
 
-/** What the head of a report on samples says. */
 export function cpuFacts(profile: CpuProfile): HeadFact[] {
   const { samples, hz, endedEarly } = profile;
   const total = totalOf(profile);
@@ -112,12 +113,16 @@ function printPlace(screen: Screen, profile: CpuProfile, { frame, value, via, pa
   const place = shortPlace(samples.frames[frame]!);
   const at = place === undefined ? "" : `  ${printable(place)}`;
   const most = screen.width - lead.length - displayWidth(at);
-  const library = screen.shorten(called, cutMiddle(printable(called), Math.max(0, most - LEAST_NAME)));
+  const library = screen.shorten(
+    called,
+    (columns) => cutMiddle(printable(called), columns),
+    Math.max(0, most - LEAST_NAME),
+  );
   const room = Math.min(screen.width - 40, most - displayWidth(library));
   const text = screen.fit(samples.frames[frame]!.function, Math.max(LEAST_NAME, room));
   screen.print(`${screen.paint.amount(lead)}${text}${at}${library}`);
   const indent = " ".repeat(lead.length);
-  const callers = path.slice(1).map((one) => pathFrame(samples.frames[one]!));
+  const callers = path.slice(1).map((frame) => pathFrame(samples.frames[frame]!));
   printChain(screen, callers, `${indent}${paths === 1 ? "" : `of ${paths} paths `}← `);
 }
 
@@ -132,10 +137,10 @@ function printFunctions(screen: Screen, profile: CpuProfile, most: number): void
   printHeading(screen, "Functions", "themselves, and with what they called");
   screen.print(screen.paint.faint(`${padLeft("self", SHARE_COLUMNS)}${padLeft("total", SHARE_COLUMNS + 1)}`));
   printRows(screen, functions, most, ({ name, module, self, total }) => {
-    const where = module === undefined || name.includes(module) ? "" : ` [${module}]`;
+    const moduleText = module === undefined || name.includes(module) ? "" : ` [${module}]`;
     const numbers = [self, total].map((value, i) => padLeft(formatPercent(value, all), SHARE_COLUMNS + i));
     screen.print(
-      `${screen.paint.amount(numbers.join(""))}  ${screen.fit(name, screen.width - 19 - where.length)}${printable(where)}`,
+      `${screen.paint.amount(numbers.join(""))}  ${screen.fit(name, screen.width - 19 - moduleText.length)}${printable(moduleText)}`,
     );
   });
 }

@@ -8,16 +8,19 @@ import { printGaps } from "./common/header.ts";
 import { Screen, type ScreenOptions, shortenName } from "./common/screen.ts";
 import { cutEnd, cutMiddle, displayWidth, padLeft, printable } from "./common/text.ts";
 
-/** With less room for its name, a place loses its line. */
+/** Least columns of a name; with fewer, the location is left out. */
 const LEAST_NAME = 8;
 
-/** A frame in words that together take at most `width` columns: `parse`, ` (parse.c:88)`. */
+/** A frame as two texts that together take at most `width` columns: `parse`, ` (parse.c:88)`. */
 interface FrameLabel {
   readonly name: string;
   readonly place: string;
 }
 
-/** @param isFunction whether the frame stands for its whole function, so that no line is told */
+/**
+ * Formats a frame.
+ * @param isFunction true if the frame represents its whole function, so that no line is shown
+ */
 export function frameLabel(frame: StackFrame, width: number, isFunction = false): FrameLabel {
   const full = frameName(frame);
   const place = isFunction ? "" : placeText(frame);
@@ -27,7 +30,7 @@ export function frameLabel(frame: StackFrame, width: number, isFunction = false)
   return { name: shortenName(full, room), place };
 }
 
-/** `parse`, `func[12] of draw.wasm`, `[the C library]` */
+/** Formats `parse`, `func[12] of draw.wasm`, `[the C library]`. */
 function frameName({ function: name, module, isWord }: StackFrame): string {
   if (isWord === true) return `[${name}]`;
   const own = name === undefined || name === "" ? "unknown code" : bareName(name);
@@ -45,21 +48,21 @@ interface CallTreeReportOptions extends ScreenOptions {
   readonly metric: StackMetric;
   readonly group: StackGrouping;
   readonly isInverted: boolean;
-  /** Levels below the roots' own; undefined: all. */
+  /** Levels below the roots; undefined for all. */
   readonly depth?: number | undefined;
-  /** Nodes with less of the total, 0…1, are added up in one line. */
+  /** Nodes with a smaller part of the total (0…1) are added up in one line. */
   readonly least: number;
   readonly gaps: readonly string[];
 }
 
 const NUMBER = 10;
 const SHARE = 8;
-/** Room that a name is left with, however deep it stands. */
+/** Least columns of a name at any depth. */
 const LEAST_LABEL = 28;
 
 /**
- * A call tree, a line per node: total, share of all, what is its own, and where. A node that alone has all of its caller's total stands
- * below that without a branch.
+ * Formats a call tree, a line per node: total, share of the total, own amount, and location. If a node has
+ * only one callee, which has all of its total, the callee is printed at the same indentation.
  */
 export function callTreeReport(tree: CallTree, options: CallTreeReportOptions): string {
   const screen = new Screen(options);
@@ -72,16 +75,16 @@ export function callTreeReport(tree: CallTree, options: CallTreeReportOptions): 
     strong,
   );
   const input = printable(options.input);
-  screen.print(faint(screen.shorten(input, cutMiddle(input, screen.width))));
+  screen.print(faint(screen.shorten(input, (columns) => cutMiddle(input, columns), screen.width)));
   printGaps(screen, options.gaps);
   if (tree.roots.length === 0) {
     screen.print("", `Nothing was counted: no call path has ${metric.title}.`);
     return screen.text();
   }
-  const what = group === "function" ? "FUNCTION" : "PLACE";
+  const heading = group === "function" ? "FUNCTION" : "PLACE";
   const own = isInverted ? "" : padLeft("OWN", NUMBER);
   const head = `${padLeft("TOTAL", NUMBER)}${padLeft("SHARE", SHARE)}${own}`;
-  screen.print("", faint(`${head}  ${isInverted ? `${what}, THEN WHO CALLED IT` : what}`));
+  screen.print("", faint(`${head}  ${isInverted ? `${heading}, THEN WHO CALLED IT` : heading}`));
   new TreePrinter(screen, tree, options).print();
   screen.printShortened();
   return screen.text();
@@ -106,7 +109,7 @@ class TreePrinter {
     this.#nodes(this.#tree.roots, "", 0, true);
   }
 
-  /** `margin`: what stands in front of the branches of the nodes. */
+  /** Prints nodes; `margin` stands before their branches. */
   #nodes(nodes: readonly CallNode[], margin: string, level: number, areRoots = false): void {
     const shown = nodes.filter(({ total }) => total >= this.#least);
     const isLast = (index: number) => index === nodes.length - 1;
@@ -129,7 +132,9 @@ class TreePrinter {
     );
   }
 
-  /** What is below a node; those that are alone with all of it stand below each other. */
+  /**
+   * Prints the callees of a node. A single callee with the whole total is printed at the same indentation.
+   */
   #inside(parent: CallNode, margin: string, startLevel: number): void {
     const { depth = Number.POSITIVE_INFINITY } = this.#options;
     let node = parent;
@@ -139,9 +144,9 @@ class TreePrinter {
         this.#cut(node, margin);
         return;
       }
-      const [only, ...others] = node.children;
+      const [only, ...siblings] = node.children;
       if (only === undefined) return;
-      if (others.length > 0 || only.total < node.total) break;
+      if (siblings.length > 0 || only.total < node.total) break;
       this.#line(only, margin);
       node = only;
       level++;
@@ -164,9 +169,9 @@ class TreePrinter {
     const options = this.#options;
     const { faint, strong } = screen.paint;
     const cells = this.#cells(node.total, node.own);
-    const all = screen.width - displayWidth(this.#cells(node.total, node.own, false));
-    const margin = screen.isWide ? lead : cutLead(lead, all - LEAST_LABEL);
-    const width = screen.isWide ? Number.POSITIVE_INFINITY : all - displayWidth(margin);
+    const room = screen.width - displayWidth(this.#cells(node.total, node.own, false));
+    const margin = screen.isWide ? lead : cutLead(lead, room - LEAST_LABEL);
+    const width = screen.isWide ? Number.POSITIVE_INFINITY : room - displayWidth(margin);
     const isFunction = options.group === "function";
     const label = frameLabel(node.frame, width, isFunction);
     if (!screen.isWide && label.name !== printable(frameName(node.frame))) screen.isShortened = true;
@@ -186,7 +191,7 @@ class TreePrinter {
   }
 }
 
-/** The branches in front of a node that stands too deep for them, with the number of levels left out. */
+/** Shortens branches that are too wide to the number of levels they replace. */
 function cutLead(lead: string, width: number): string {
   if (displayWidth(lead) <= width) return lead;
   const levels = displayWidth(lead) / 2;

@@ -51,24 +51,26 @@ const USUAL_OBJECTS = 5;
 const INDENT = "     ";
 
 interface WasteReportOptions extends ScreenOptions {
-  /** Findings to show. */
   readonly rows?: number | undefined;
   readonly input: string;
-  /** About how much memory the profiler took. */
+  /** Approximate memory of the profiler. */
   readonly presence?: Presence | undefined;
-  /** How the run ended, where that is known. */
+  /** End of the run; undefined if unknown. */
   readonly end?: RunEnd | undefined;
-  /** Of all tools of the run, to be shown below the head; undefined: elsewhere, or not at all. */
+  /**
+   * Findings of all tools of the run, shown below the head; undefined if they are printed elsewhere or not at
+   * all.
+   */
   readonly findings?: readonly Finding[] | undefined;
 }
 
-/** What a run did to memory in vain, as text for a terminal. */
+/** Reports the wasted memory operations of a run as text for a terminal. */
 export function wasteReport(file: WasteFile, options: WasteReportOptions): string {
   const screen = new Screen(options);
   const { end } = options;
   screen.printEnds("Wasted memory operations", end === undefined ? "" : endInWords(end), screen.paint.strong);
   const line = printable(file.command);
-  screen.print(screen.paint.faint(screen.shorten(line, cutMiddle(line, screen.width))));
+  screen.print(screen.paint.faint(screen.shorten(line, (columns) => cutMiddle(line, columns), screen.width)));
   printGaps(screen, file.notTracked);
   printModules(screen, file.modules ?? []);
   if (file.modules?.length === 0) {
@@ -77,7 +79,7 @@ export function wasteReport(file: WasteFile, options: WasteReportOptions): strin
   }
   screen.print("");
   printFacts(screen, wasteFacts(file), 14);
-  // What is too small for a summary may stand below.
+  // Findings too small for the summary are still listed below.
   if (options.findings !== undefined && options.findings.length > 0) printSummary(screen, options.findings);
   printFindings(screen, file, options.rows ?? USUAL_FINDINGS);
   if (file.objects !== undefined) printObjects(screen, file, options.rows ?? USUAL_OBJECTS);
@@ -143,7 +145,7 @@ export function wasteFacts({ totals, stores }: WasteFile): HeadFact[] {
   return facts;
 }
 
-/** `typical 7–26 %` */
+/** Formats `typical 7–26 %`. */
 function typical(share: keyof typeof TYPICAL_SHARES): string {
   const [from, to] = TYPICAL_SHARES[share].map((part) => Math.round(100 * part));
   return `typical ${from}–${to} %`;
@@ -151,8 +153,8 @@ function typical(share: keyof typeof TYPICAL_SHARES): string {
 
 function printFindings(screen: Screen, file: WasteFile, rows: number): void {
   const { findings, folded } = wasteFindings(file);
-  const known = screen.allFrames ? findings : findings.filter(({ isUnnamed }) => !isUnnamed);
-  const own = known.filter(({ library }) => library === undefined);
+  const namedFindings = screen.allFrames ? findings : findings.filter(({ isUnnamed }) => !isUnnamed);
+  const own = namedFindings.filter(({ library }) => library === undefined);
   screen.print("", screen.paint.heading("Findings"));
   if (own.length === 0) screen.print("  No findings in the program's own code.");
   own.slice(0, rows).forEach((finding, index) => {
@@ -163,7 +165,7 @@ function printFindings(screen: Screen, file: WasteFile, rows: number): void {
   });
   if (own.length > rows)
     screen.print(screen.paint.faint(`     … and ${own.length - rows} more: -n shows them`));
-  const unnamed = findings.length - known.length;
+  const unnamed = findings.length - namedFindings.length;
   if (unnamed > 0)
     printWrapped(
       screen,
@@ -174,10 +176,10 @@ function printFindings(screen: Screen, file: WasteFile, rows: number): void {
     );
 
   const libraries = new Map<string, { bytes: number; sites: number; first: string }>();
-  for (const { library, ips, bytes, places } of known) {
+  for (const { library, ips, bytes, places } of namedFindings) {
     if (library === undefined) continue;
-    const one = libraries.get(library) ?? { bytes: 0, sites: 0, first: placeOf(ips) };
-    libraries.set(library, { ...one, bytes: one.bytes + bytes, sites: one.sites + places });
+    const sums = libraries.get(library) ?? { bytes: 0, sites: 0, first: placeOf(ips) };
+    libraries.set(library, { ...sums, bytes: sums.bytes + bytes, sites: sums.sites + places });
   }
   if (libraries.size > 0) {
     screen.print("", screen.paint.heading("In libraries"));
@@ -203,10 +205,10 @@ function printFindings(screen: Screen, file: WasteFile, rows: number): void {
   }
 }
 
-/** Callers of one place that are named. */
+/** Callers shown per location. */
 const USUAL_CALLERS = 3;
 
-/** Who called a place: its path, or, where it has several, each of them with its part. */
+/** Prints the callers of a location: its path, or, if there are several callers, each with its part. */
 function printCallersOf(screen: Screen, { ips, callers, bytes }: WasteFinding): void {
   if (callers.length < 2) {
     printPath(screen, ips, INDENT);
@@ -227,28 +229,29 @@ function printCallersOf(screen: Screen, { ips, callers, bytes }: WasteFinding): 
 }
 
 /**
- * Prints the calling context of a place: its callers, from the program's own code outwards. Where the program is known to have called
- * a library there, whose own text says so, that comes first. Nothing where places are not told apart by their contexts.
+ * Prints the calling context of a location: its callers, from the program's own code outwards. If the
+ * program's own code called a library there, its frame comes first. Prints nothing if contexts were not
+ * recorded.
  */
 function printPath(screen: Screen, [place, ...callers]: readonly WasteIp[], indent: string): void {
   if (place === undefined || callers.length === 0) return;
   const own = ownPlace<WasteFrame>([place, ...callers]);
-  const all = [place, ...callers].flatMap((ip) => [ip, ...(ip.inlined ?? [])]);
+  const frames = [place, ...callers].flatMap((ip) => [ip, ...(ip.inlined ?? [])]);
   const isCalled = (own?.depth ?? 0) > 0;
-  const shown = all
-    .slice(isCalled || own === undefined ? 1 : all.indexOf(own.frame as WasteIp) + 1)
+  const shown = frames
+    .slice(isCalled || own === undefined ? 1 : frames.indexOf(own.frame as WasteIp) + 1)
     .map((frame) => ({ ...frame, name: functionInWords(frame) }));
   const { file, line } = place;
   printCallers(screen, isCalled ? [{ name: siteName(place), file, line }, ...shown] : shown, indent);
 }
 
 const LABEL_WIDTH = 15;
-/** Places that are named of those whose stores die in a site's blocks, that store to them, and that load from them. */
+/** Most locations listed per kind of access to a site's blocks. */
 const ACCESSING_PLACES = 3;
 /** EfficiencySanitizer reports structs from this ratio on. */
 const NOTABLE_DISPARITY = 1024;
 
-/** What happened to the blocks of the sites with most dead bytes, and to the members of their types. */
+/** Prints the dead bytes of blocks by allocation site, and the members of their types. */
 function printObjects(screen: Screen, file: WasteFile, rows: number): void {
   const sites = objectsByPlace(file.objects ?? []);
   screen.print("", screen.paint.heading("Blocks by allocation site"));
@@ -262,7 +265,7 @@ function printObjects(screen: Screen, file: WasteFile, rows: number): void {
     screen.print(screen.paint.faint(`  … and ${plural(sites.length - rows, "more site")}: -n shows them`));
 }
 
-/** The places that reached most into a site's blocks, with bytes: several instructions of one place are one. */
+/** Lists the locations with the most bytes; instructions of one location are added up. */
 function places(accesses: readonly { readonly ips: readonly WasteIp[]; readonly bytes: number }[]): string {
   const bytesOf = new Map<string, number>();
   for (const { ips, bytes } of accesses) bytesOf.set(placeOf(ips), (bytesOf.get(placeOf(ips)) ?? 0) + bytes);
@@ -273,11 +276,14 @@ function places(accesses: readonly { readonly ips: readonly WasteIp[]; readonly 
     .join(", ");
 }
 
-/** Places that allocate; those of one name, copies of an inlined function, with what they are inlined into as far as it differs. */
+/**
+ * Names sites. Sites of one name (copies of an inlined function) get the frames they are inlined into, as far
+ * as these differ.
+ */
 function siteNames(sites: readonly WasteObjects[]): string[] {
   const named = sites.map(({ ips }) => ({ name: placeOf(ips), around: framesAround(ips) }));
   return named.map(({ name, around }) => {
-    const twins = named.filter((other) => other.name === name);
+    const twins = named.filter((candidate) => candidate.name === name);
     const alike = (depth: number) =>
       twins.filter((twin) => twin.around.slice(0, depth).join() === around.slice(0, depth).join()).length;
     let depth = 0;
@@ -286,7 +292,7 @@ function siteNames(sites: readonly WasteObjects[]): string[] {
   });
 }
 
-/** What the program's own place is inlined into, the innermost first. */
+/** Returns the frames that the program's own frame is inlined into, innermost first. */
 function framesAround(ips: readonly WasteIp[]): string[] {
   const own = ownPlace(ips);
   const frames = [ips[0], ...(ips[0]?.inlined ?? [])];
@@ -324,7 +330,7 @@ function printSite(screen: Screen, name: string, site: WasteObjects, file: Waste
     ["read by", readBy.map(({ load, bytes }) => ({ ips: file.loads[load]?.ips ?? [], bytes }))],
   ] as const;
   for (const [label, by] of byAccess) if (by.length > 0) row(label, places(by));
-  // Where blocks differ and no type is known, an offset means nothing.
+  // If blocks differ in size and the type is unknown, offsets have no meaning.
   if (site.varies && site.type === undefined) return;
   const named = site.type === undefined ? site.fields : site.fields.filter(({ name }) => name !== undefined);
   const sizeOf = (fields: readonly WasteField[]) => fields.reduce((sum, { size }) => sum + size, 0);
@@ -359,10 +365,10 @@ function printSite(screen: Screen, name: string, site: WasteObjects, file: Waste
     row("disparity", `${formatCount(disparity)}: hot members stand beside cold ones`);
 }
 
-/** Part of a site's redundant loads below which a value is not worth telling. */
+/** Values with a smaller part of a site's redundant loads are left out. */
 const LEAST_VALUE = 0.01;
 
-/** What the redundant loads of some rows found: `98.3 % find 0`; empty where the run did not look. */
+/** Formats the values that redundant loads found: `98.3 % find 0`. Empty if the run did not record values. */
 export function loadedValues(file: WasteFile, rows: readonly number[]): string[] {
   const first = firstRowOf(file, "loads");
   const loads = rows.flatMap((row) => file.loads[row - first] ?? []);
@@ -370,36 +376,36 @@ export function loadedValues(file: WasteFile, rows: readonly number[]): string[]
   const byValue = new Map<string, WasteValue>();
   for (const { values = [] } of loads)
     for (const { value, loads: count, exact } of values) {
-      const known = byValue.get(value);
+      const existing = byValue.get(value);
       byValue.set(value, {
         value,
-        loads: count + (known?.loads ?? 0),
-        exact: exact && known?.exact !== false,
+        loads: count + (existing?.loads ?? 0),
+        exact: exact && existing?.exact !== false,
       });
     }
   const found = [...byValue.values()]
-    .filter((one) => one.loads >= LEAST_VALUE * redundant)
+    .filter((entry) => entry.loads >= LEAST_VALUE * redundant)
     .sort((a, b) => b.loads - a.loads)
-    .flatMap((one) => {
-      const part = (one.exact ? formatPercent : formatLeastPercent)(one.loads, redundant);
-      return part === undefined ? [] : [`${part} find ${one.value}`];
+    .flatMap((entry) => {
+      const part = (entry.exact ? formatPercent : formatLeastPercent)(entry.loads, redundant);
+      return part === undefined ? [] : [`${part} find ${entry.value}`];
     });
-  const known = loads.filter(({ bytes_zero }) => bytes_zero !== undefined);
-  const zero = known.reduce((sum, { bytes_zero = 0 }) => sum + bytes_zero, 0);
-  const loaded = known.reduce((sum, { bytes_loaded }) => sum + bytes_loaded, 0);
+  const withZeros = loads.filter(({ bytes_zero }) => bytes_zero !== undefined);
+  const zero = withZeros.reduce((sum, { bytes_zero = 0 }) => sum + bytes_zero, 0);
+  const loaded = withZeros.reduce((sum, { bytes_loaded }) => sum + bytes_loaded, 0);
   if (zero > 0) found.push(`${formatPercent(Math.round((1000 * zero) / loaded), 1000)} of the bytes are 0`);
   return found;
 }
 
 /**
- * What the printer of the Valgrind tool deadstores prints: the most dead stores, silent stores and silent loads,
- * `rows` of each at most, records without any left out.
+ * Prints the same as the printer of Valgrind's deadstores tool: the largest dead stores, silent stores and
+ * silent loads. Each list has at most `rows` records and none with a count of 0.
  */
 export function printDeadstores({ command, stores, loads }: DeadstoresFile, rows: number): string {
-  // Sorting is stable, so that silent stores of equal number stand in the order of their dead bytes.
-  const byDead = stores.toSorted((one, other) => deadBytes(other) - deadBytes(one));
-  const bySilence = byDead.toSorted((one, other) => other.nof_silent - one.nof_silent);
-  const silentLoads = loads.toSorted((one, other) => other.nof_silent - one.nof_silent);
+  // Stable sorting keeps silent stores of equal number in the order of their dead bytes.
+  const byDead = stores.toSorted((a, b) => deadBytes(b) - deadBytes(a));
+  const bySilence = byDead.toSorted((a, b) => b.nof_silent - a.nof_silent);
+  const silentLoads = loads.toSorted((a, b) => b.nof_silent - a.nof_silent);
   const sections = [
     section(
       "Dead stores",

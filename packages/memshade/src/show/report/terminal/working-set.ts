@@ -31,12 +31,12 @@ import { Screen, type ScreenOptions } from "./common/screen.ts";
 import { sparkline } from "./common/sparkline.ts";
 import { bar, cutMiddle, displayWidth, padLeft, padRight, printable } from "./common/text.ts";
 
-/** `func[79]` for a function without a name. */
+/** Formats `func[79]` for a function without a name. */
 function functionName({ name, function: index }: StackFrame): string {
   return name ?? `func[${index}]`;
 }
 
-/** The same for chains of calls: without arguments, templates and results. */
+/** Describes a frame for chains of calls: the name has no arguments, templates or result. */
 export function pathFrame(frame: StackFrame): PathFrame {
   const { file, line, library } = frame;
   const name = frame.name === undefined ? functionName(frame) : bareName(frame.name);
@@ -53,14 +53,15 @@ const KIND_NAMES: Readonly<Record<AttributionKind, string>> = {
   unknown: "(not known)",
 };
 
-/** What lines are attributed to that is no code. */
+/** Names an owner of lines that is not code. */
 function kindName({ kind, of }: { kind: AttributionKind; of?: string | undefined }): string {
   const name = KIND_NAMES[kind];
   return of === undefined ? name : `${name.slice(0, -1)}: ${printable(of)})`;
 }
 
 /**
- * `sweep(char*) sweep.c:7 via memset`, `sweep(char*) +0x1f3`; what has no debug information is named by its offset.
+ * Formats `sweep(char*) sweep.c:7 via memset`, `sweep(char*) +0x1f3`; code without debug information is named
+ * by its offset.
  */
 function nameOf(
   screen: Screen,
@@ -104,7 +105,10 @@ const FACTOR = 4;
 const LINES_PER_KB = 16;
 const LINES_PER_MB = 16_384;
 
-/** What EfficiencySanitizer's working-set tool prints of the first instance; its lines begin with a process id. */
+/**
+ * Formats the first instance like EfficiencySanitizer's working-set tool, whose lines begin with a process
+ * id.
+ */
 export function esanReport(profile: WorkingSetProfile, pid: number): string {
   const prefix = `==${pid}==`;
   const lines: string[] = [];
@@ -112,7 +116,7 @@ export function esanReport(profile: WorkingSetProfile, pid: number): string {
   const levels = instance?.levels ?? [];
   const whole = (level: (typeof levels)[number] | undefined) => {
     const counts = level?.counts.lines ?? [];
-    // A period that did not end gives no sample.
+    // An incomplete period yields no sample.
     return level?.lastIsPartial ? counts.slice(0, -1) : counts;
   };
   lines.push(`${prefix} Total number of samples: ${whole(levels[0]).length}`);
@@ -134,14 +138,17 @@ export function esanReport(profile: WorkingSetProfile, pid: number): string {
   return `${lines.join("\n")}\n`;
 }
 
-/** Bytes up to 160 lines, then whole KB, above 163,840 lines whole MB. */
+/** Converts lines to bytes up to 160 lines, to whole KB up to 163,840 lines, then to whole MB. */
 export function esanSize(lines: number): { amount: number; unit: string } {
   if (lines > 10 * LINES_PER_MB) return { amount: Math.floor(lines / LINES_PER_MB), unit: "MB" };
   if (lines > 10 * LINES_PER_KB) return { amount: Math.floor(lines / LINES_PER_KB), unit: "KB" };
   return { amount: lines * 64, unit: "Bytes" };
 }
 
-/** Milliseconds up to 10,000, then whole seconds, above 600,000 whole minutes; virtual time in accesses. */
+/**
+ * Formats milliseconds up to 10,000, whole seconds up to 600,000 ms, then whole minutes; virtual time in
+ * accesses.
+ */
 function esanPeriod(units: number, unit: TimeUnit): string {
   if (unit === "accesses") return `${units} accesses`;
   const ms = Math.round(units / 1e6);
@@ -150,14 +157,17 @@ function esanPeriod(units: number, unit: TimeUnit): string {
 }
 
 interface WorkingSetReportOptions extends ScreenOptions {
-  /** Intervals listed at each scale; undefined: those that fit a screen. */
+  /** Intervals listed at each scale; undefined for as many as fit a screen. */
   readonly rows: number | undefined;
   readonly input: string;
-  /** About how much memory the profiler took. */
+  /** Approximate memory of the profiler. */
   readonly presence?: Presence | undefined;
-  /** Of all tools of the run, to be shown below the head; undefined: elsewhere, or not at all. */
+  /**
+   * Findings of all tools of the run, shown below the head; undefined if they are printed elsewhere or not at
+   * all.
+   */
   readonly findings?: readonly Finding[] | undefined;
-  /** Line in place of findings where there are none. */
+  /** Line printed if there are no findings. */
   readonly noFindings?: string | undefined;
 }
 
@@ -168,7 +178,7 @@ const UNIT_NAMES: Readonly<Record<TimeUnit, string>> = {
   cpu: "processor time",
 };
 
-/** How much memory a program works on, over time. docs/tools/working-set.md says what the numbers mean. */
+/** Reports the working set of a program over time. docs/tools/working-set.md explains the figures. */
 export function workingSetReport(profile: WorkingSetProfile, options: WorkingSetReportOptions): string {
   const screen = new Screen(options);
   const { paint } = screen;
@@ -260,7 +270,6 @@ function printInstance(
   if (instance.locality !== undefined) printLocality(screen, instance.locality, options.rows);
 }
 
-/** `38,000 accesses in 19 intervals of 2,000`. */
 export function lengthInWords({ unit }: WorkingSetProfile, instance: InstanceWorkingSet): string {
   const { duration, period, incomplete, levels } = instance;
   const intervals = `in ${plural(levels[0].counts.lines?.length ?? 0, "interval")} of ${formatTime(period, unit)}`;
@@ -280,22 +289,22 @@ function printPhases(
   screen.print("", screen.paint.strong("Phases"));
   const largest = phases.reduce((most, { meanLines }) => Math.max(most, meanLines), 0);
   for (const { start, end, meanLines, peakLines, name, agreement, stack } of phases) {
-    const where =
+    const place =
       name === undefined
         ? ""
         : `in ${screen.fit(bareName(name), agreement < 1 ? 13 : 21)}${agreement < 1 ? ` (${formatPercent(agreement, 1)})` : ""}`;
     screen.print(
-      `  ${padLeft(time(start), 8)} – ${padRight(time(end), 8)} ${padLeft(bytes(meanLines), 9)} ${screen.paint.bar(padRight(bar(meanLines, largest, 8), 8))} ${screen.paint.faint(`peak ${bytes(peakLines)}`)}  ${where}`,
+      `  ${padLeft(time(start), 8)} – ${padRight(time(end), 8)} ${padLeft(bytes(meanLines), 9)} ${screen.paint.bar(padRight(bar(meanLines, largest, 8), 8))} ${screen.paint.faint(`peak ${bytes(peakLines)}`)}  ${place}`,
     );
     const frames = instance.stacks[stack] ?? [];
     const isCalledByScript = frames.some(({ host }) => host !== undefined);
-    // What a package does is nobody's own, and mostly without names.
+    // Frames of a package are not the program's own and rarely have names.
     const shown = isCalledByScript ? fromOwn(frames).stack : frames;
     printChain(screen, shown.map(pathFrame), "      at ");
   }
 }
 
-/** The scale that fits, interval by interval. */
+/** Prints each interval at the finest scale that fits. */
 function printIntervals(
   screen: Screen,
   instance: InstanceWorkingSet,
@@ -325,7 +334,7 @@ function printIntervals(
   });
 }
 
-/** `1.2 M` accesses, `20 ms`, `3.4 s`. */
+/** Formats `1.2 M` accesses, `20 ms`, `3.4 s`. */
 function formatTime(units: number, unit: TimeUnit): string {
   if (unit === "accesses") return formatCount(units);
   const ms = units / 1e6;
@@ -340,28 +349,27 @@ function sum(values: readonly number[]): number {
 }
 
 const DEFAULT_SITES = 10;
-/** Fewer sampled lines than this are no good sample. */
+/** Fewer sampled lines are no reliable sample. */
 const FEW_LINES = 20;
 const NAME_WIDTH = 51;
 const REUSE_WIDTH = 20;
-/** Caches that hold everything say nothing new: one of them is enough. */
+/** Caches larger than the whole working set give no new figures; one is enough. */
 const CACHES_BEYOND = 1;
 
-/** Miss ratios of caches, footprints and the instructions that miss: what `--locality` recorded. */
+/** Prints miss ratios of caches, footprints and the instructions that miss, recorded with `--locality`. */
 function printLocality(screen: Screen, locality: LocalityRecord, rows: number | undefined): void {
   const { paint } = screen;
-  const { references, rate, method } = locality;
+  const { references, rate } = locality;
   const lines = linesOf(locality);
-  const how =
-    method === "exact"
-      ? "exact"
-      : `SHARDS, ${formatPercent(rate, 1)}: ${formatCount(locality.sampled)} references`;
+  const methodText = `SHARDS, ${formatPercent(rate, 1)}: ${formatCount(locality.sampled)} references`;
   screen.print("", paint.strong("Locality"));
-  screen.print(paint.faint(`${formatCount(references)} references to ${plural(lines, "line")}; ${how}`));
-  if (method === "shards" && locality.cold < FEW_LINES)
+  screen.print(
+    paint.faint(`${formatCount(references)} references to ${plural(lines, "line")}; ${methodText}`),
+  );
+  if (rate < 1 && locality.cold < FEW_LINES)
     screen.print(
       paint.warning(
-        `The sample of ${plural(Math.round(locality.cold), "line")} is small: --locality exact records all lines.`,
+        `The sample of ${plural(Math.round(locality.cold), "line")} is small: --locality-rate 1 records all lines.`,
       ),
     );
   printCurve(screen, locality);
@@ -392,7 +400,7 @@ function printCurve(screen: Screen, locality: LocalityRecord): void {
   }
 }
 
-/** A few windows, longest last. */
+/** Prints the footprint of a few windows, longest last. */
 function printFootprint(screen: Screen, locality: LocalityRecord): void {
   const points = footprintOf(locality);
   if (points.length === 0) return;
@@ -412,7 +420,7 @@ function printFootprint(screen: Screen, locality: LocalityRecord): void {
   );
 }
 
-/** Reuse distances and times by powers of two, as two lines of blocks. */
+/** Prints reuse distances and times by powers of two, as two lines of blocks. */
 function printReuse(screen: Screen, locality: LocalityRecord): void {
   const total = locality.distances.reduce((sum, [, weight]) => sum + weight, 0);
   if (total <= 0) return;
@@ -452,12 +460,12 @@ function printSites(screen: Screen, locality: LocalityRecord, rows: number): voi
 
 const DEFAULT_PLACES = 8;
 const CALLERS_INDENT = " ".repeat(33);
-/** Functions named per interval at most. */
+/** Most functions named per interval. */
 const MOST_PER_INTERVAL = 4;
-/** Parts of an interval smaller than this are not named. */
+/** Smaller parts of an interval are not named. */
 const LEAST_PART = 0.01;
 
-/** Who touched the lines first, and whose they are: what `--who` recorded. */
+/** Prints the code that touched the lines first and the owners of the lines, recorded with `--who`. */
 function printAttributions(
   screen: Screen,
   { firstTouch, owners }: InstanceWorkingSet,
@@ -488,7 +496,7 @@ function printPlaces(
   const places = attributedPlaces(attribution, by === "mean" ? "owners" : "firstTouch").filter(
     (place) => place[by] > 0,
   );
-  const sum = places.reduce((all, place) => all + place[by], 0);
+  const sum = places.reduce((total, place) => total + place[by], 0);
   screen.print("", paint.strong(head) + paint.faint(`  ${more.join("  ")}`));
   screen.print(
     paint.faint(
@@ -516,7 +524,7 @@ function printPlaces(
   if (omitted > 0) screen.print(paint.faint(`  … and ${plural(omitted, "more place")}: -n shows more`));
 }
 
-/** One line per attribution of an interval: `first touched by parse 45 %, grow 30 %`. */
+/** Prints a line per attribution of an interval: `first touched by parse 45 %, grow 30 %`. */
 function printInterval(
   screen: Screen,
   { firstTouch, owners, fill, levels }: InstanceWorkingSet,

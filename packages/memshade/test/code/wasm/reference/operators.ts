@@ -1,4 +1,4 @@
-// Decodes instructions into objects, in another way than the source steps over them: tests compare the two.
+// Decodes instructions into objects, unlike the source, which steps over them. Tests compare the two.
 
 import { readHeapType, readValType, readValTypes } from "../../../../src/code/wasm/decode.ts";
 import { ImmediateKind } from "../../../../src/code/wasm/immediates.ts";
@@ -17,7 +17,6 @@ import { FormatError } from "../../../../src/ground/bytes/errors.ts";
 import { readS64Leb, skipLeb64 } from "../../../../src/ground/bytes/leb128.ts";
 import { ByteReader } from "../../../../src/ground/bytes/reader.ts";
 
-/** Where an access goes, besides the address on the stack. */
 export interface Memarg {
   /** log2 of the alignment in bytes */
   align: number;
@@ -55,7 +54,7 @@ type IndexPairKind = Kind<
   | "TwoTypes"
 >;
 
-/** Type of a block: nothing, one result, or the function type at an index. */
+/** Type of a block: empty, one result, or the function type at an index. */
 export type BlockType =
   | { kind: "empty" }
   | { kind: "value"; type: ValType }
@@ -73,7 +72,7 @@ export const CATCH_KINDS: readonly CatchClause["kind"][] = [
   "catch_all_ref",
 ];
 
-/** Immediates in decoded form. The two indices of a pair stand in the order of the binary format. */
+/** Immediates in decoded form. The two indices of a pair are in the order of the binary format. */
 export type Immediates =
   | { kind: Kind<"None" | "Zero"> }
   | { kind: IndexKind; index: number }
@@ -86,25 +85,22 @@ export type Immediates =
   | { kind: Kind<"Shuffle">; lanes: number[] }
   | { kind: Kind<"I32">; value: number }
   | { kind: Kind<"I64">; value: bigint }
-  /** little-endian bytes, so that payloads of NaN survive */
+  /** little-endian bytes, so that NaN payloads are preserved */
   | { kind: Kind<"F32" | "F64" | "V128">; bytes: Uint8Array }
   | { kind: Kind<"ValTypes">; types: ValType[] }
   | { kind: Kind<"RefHeapType">; heapType: HeapType }
   | { kind: Kind<"TryTable">; blockType: BlockType; catches: CatchClause[] }
   | { kind: Kind<"BrOnCast">; label: number; source: ValType; target: ValType };
 
-/** One instruction in decoded form. */
 export interface Operator {
-  /** offset of the opcode in the module */
   offset: number;
-  /** offset after the immediates */
   end: number;
   id: number;
   name: string;
   immediates: Immediates;
 }
 
-/** The instructions of a function body. Throws `FormatError`, also for a body that does not finish with `end`. */
+/** Instructions of a function body. Throws `FormatError`, also for a body that does not finish with `end`. */
 export function* iterateOperators(module: WasmModule, body: FunctionBody): Generator<Operator> {
   let last: Operator | undefined;
   for (last of iterateInstructions(module.bytes, body.codeStart, body.end)) yield last;
@@ -112,7 +108,7 @@ export function* iterateOperators(module: WasmModule, body: FunctionBody): Gener
     throw new FormatError("malformed", body.end - 1, "function body", "it does not finish with `end`");
 }
 
-/** The instructions in `bytes[start, end)`, for instance of a constant expression. */
+/** Instructions in `bytes[start, end)`, for instance of a constant expression. */
 export function* iterateInstructions(bytes: Uint8Array, start: number, end: number): Generator<Operator> {
   let offset = start;
   while (offset < end) {
@@ -124,7 +120,6 @@ export function* iterateInstructions(bytes: Uint8Array, start: number, end: numb
   }
 }
 
-/** Reads the immediates of shape `kind`. */
 export function readImmediates(reader: ByteReader, kind: ImmediateKind): Immediates {
   switch (kind) {
     case ImmediateKind.None:

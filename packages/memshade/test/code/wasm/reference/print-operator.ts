@@ -17,7 +17,7 @@ function printTypes(keyword: string, types: readonly ValType[]): string {
   return types.length === 0 ? "" : ` (${keyword} ${types.map(formatType).join(" ")})`;
 }
 
-/** One instruction in the manner of the text format, without its offset. */
+/** One instruction in the style of the text format, without its offset. */
 export function printOperator({ id, name, immediates }: Operator): string {
   if (immediates.kind === ImmediateKind.RefHeapType)
     return printReferenceOperator(id, name, immediates.heapType);

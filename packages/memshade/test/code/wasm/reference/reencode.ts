@@ -1,4 +1,4 @@
-// Builds modules anew from their decoded form: every section in its shortest encoding.
+// Rebuilds modules from their decoded form: every section in its shortest encoding.
 
 import {
   bytesOf,
@@ -24,8 +24,8 @@ import {
 import { ByteWriter } from "../../../../src/ground/bytes/writer.ts";
 
 /**
- * Writes the module from its decoded form: every section but the custom ones is built anew, with all integers
- * of the structure in their shortest encoding; instructions are copied. The result means the same.
+ * Writes the module from its decoded form. Every section except custom ones is rebuilt with the shortest encoding of all integers;
+ * instructions are copied. The result is equivalent.
  */
 export function reencodeModule(module: WasmModule): Uint8Array {
   const sections = new Map<number, Uint8Array>();
@@ -123,7 +123,7 @@ function writeField(writer: ByteWriter, field: FieldType): void {
   writer.u8(field.mutable ? 1 : 0);
 }
 
-/** Writes a type definition. Without `subtype`, or with a final one without supertypes, the short form. */
+/** Writes a type definition; in the short form if `subtype` is missing, or final without supertypes. */
 export function writeTypeEntry(writer: ByteWriter, type: CompositeType, subtype?: SubtypeInfo): void {
   if (subtype !== undefined && !(subtype.final && subtype.supertypes.length === 0)) {
     writer.u8(subtype.final ? 0x4f : 0x50).u32Leb(subtype.supertypes.length);
@@ -152,7 +152,6 @@ export function encodeTypeEntry(type: CompositeType, subtype?: SubtypeInfo): Uin
   return writer.finish();
 }
 
-/** Entry of the function section. */
 export function encodeFunctionEntry(typeIndex: number): Uint8Array {
   return written((writer) => writer.u32Leb(typeIndex));
 }
@@ -161,7 +160,7 @@ export function encodeTagEntry(typeIndex: number): Uint8Array {
   return written((writer) => writer.u8(0).u32Leb(typeIndex));
 }
 
-/** What an element segment holds, with its expressions as bytes instead of ranges of a module. */
+/** Content of an element segment, with expressions as bytes instead of ranges of a module. */
 export type ElementContent = Pick<ElementSegment, "flags" | "table" | "type"> & {
   offset: Uint8Array | undefined;
   items:
@@ -169,7 +168,7 @@ export type ElementContent = Pick<ElementSegment, "flags" | "table" | "type"> & 
     | { kind: "expressions"; expressions: readonly Uint8Array[] };
 };
 
-/** Entry of the element section in the form that `flags` (0..7) names. */
+/** Entry of the element section in the form of `flags` (0..7). */
 export function encodeElementEntry(segment: ElementContent): Uint8Array {
   const { flags, table, offset, items, type } = segment;
   return written((writer) => {
@@ -188,7 +187,7 @@ export function encodeElementEntry(segment: ElementContent): Uint8Array {
   });
 }
 
-/** Entry of the code section: its size, the groups of locals and the instructions with the final `end`. */
+/** Entry of the code section: its size, the groups of locals, and the instructions with the final `end`. */
 export function encodeBody(locals: readonly LocalGroup[], code: Uint8Array): Uint8Array {
   const writer = new ByteWriter(code.length + 32);
   return writer.sized(() => writeLocals(writer, locals).bytes(code)).finish();
@@ -200,7 +199,6 @@ function written(write: (writer: ByteWriter) => void): Uint8Array {
   return writer.finish();
 }
 
-/** Writes a body's vector of locals. */
 function writeLocals(writer: ByteWriter, locals: readonly LocalGroup[]): ByteWriter {
   writer.u32Leb(locals.length);
   for (const { count, type } of locals) {

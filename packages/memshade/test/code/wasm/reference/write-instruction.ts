@@ -11,7 +11,7 @@ import type { ByteWriter } from "../../../../src/ground/bytes/writer.ts";
 import { type BlockType, CATCH_KINDS, type CatchClause, type Immediates, type Memarg } from "./operators.ts";
 import { writeTypes } from "./reencode.ts";
 
-/** Writes an instruction from its decoded form, all integers in their shortest encoding. */
+/** Writes a decoded instruction, all integers in their shortest encoding. */
 export function writeInstruction(writer: ByteWriter, id: number, immediates: Immediates): void {
   writeOpcode(writer, id);
   writeImmediates(writer, immediates);
@@ -94,7 +94,6 @@ function writeCast(writer: ByteWriter, label: number, source: ValType, target: V
   writeHeapType(writer, heapTypeOf(target));
 }
 
-/** Writes a memarg; the memory index is written only if it is not 0. */
 function writeMemarg(writer: ByteWriter, memarg: Memarg): void {
   if (memarg.memory === 0) writer.u32Leb(memarg.align);
   else writer.u32Leb(memarg.align | 0x40).u32Leb(memarg.memory);

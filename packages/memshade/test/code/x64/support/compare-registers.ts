@@ -1,7 +1,6 @@
 import { FLOW, type Instruction } from "../../../../src/code/x64/decode/index.ts";
 import { GENERAL_NAMES } from "../../../../src/code/x64/index.ts";
 
-/** General registers by the names that they have as operands: number, and bytes. */
 const REGISTERS = new Map<string, { number: number; bytes: number }>();
 for (const [number, name] of GENERAL_NAMES.entries()) {
   const short = name.slice(1);
@@ -13,7 +12,7 @@ for (const [number, name] of GENERAL_NAMES.entries()) {
   if (number < 4) REGISTERS.set(`${short[0]}h`, { number, bytes: 1 });
 }
 
-/** Of these all operands are printed: the first one is written, and by those of the second kind read too, or kept at times. */
+/** Instructions that print all operands. The first operand is written; the second group also reads it, or may leave it unchanged. */
 const WRITES_FIRST =
   /^(mov|movabs|movzx|movsxd?|movbe|lea|set[a-z]+|[tl]zcnt|popcnt|andn|bextr|bls(i|r|msk)|pdep|pext|rorx|sarx|shlx|shrx)$/;
 const CHANGES_FIRST =
@@ -32,7 +31,7 @@ const FLOWS: readonly (readonly [RegExp, readonly number[]])[] = [
 ];
 const BEHIND_FLAGS = 0xffff;
 
-/** What is printed of control and of general registers, and is not what was decoded: a few words; undefined if all is the same. */
+/** Difference between the decoded registers and the printed ones in a few words; undefined if they are equal. */
 export function registerDifference(instruction: Instruction, text: string): string | undefined {
   const [mnemonic, ...rest] = text.split(/ +/);
   const expected = FLOWS.find(([pattern]) => pattern.test(mnemonic))?.[1];
@@ -47,7 +46,7 @@ export function registerDifference(instruction: Instruction, text: string): stri
   const reads = instruction.reads & BEHIND_FLAGS;
   const writes = instruction.writes & BEHIND_FLAGS;
   const kills = instruction.kills & BEHIND_FLAGS;
-  // `xchg ax, ax` and what is built like it change nothing.
+  // `xchg ax, ax` and similar instructions change nothing.
   if (/^(nop|xchg|endbr|prefetch)/.test(mnemonic) && writes === 0) return undefined;
   for (const register of registers) {
     if (register === undefined) continue;
@@ -61,7 +60,7 @@ export function registerDifference(instruction: Instruction, text: string): stri
   return exactDifference(instruction, mnemonic, operands, registers);
 }
 
-/** Of instructions that reach nothing but what is printed: they read and write just that. */
+/** Difference for instructions that read and write exactly the printed operands. */
 function exactDifference(
   { reads, writes, kills }: Instruction,
   mnemonic: string,
@@ -71,7 +70,7 @@ function exactDifference(
   const isWritten = WRITES_FIRST.test(mnemonic);
   const isChanged = CHANGES_FIRST.test(mnemonic);
   if (!isWritten && !isChanged && !READS_ALL.test(mnemonic)) return undefined;
-  // Segment, control and debug registers: `mov` again.
+  // `mov` of segment, control and debug registers.
   if (operands.some((operand) => /^([c-gs]s|cr\d+|dr\d+)$/.test(operand))) return undefined;
   const inPlaces = operands
     .flatMap((operand) => /\[(.*)\]/.exec(operand)?.[1].split(/[+*-]/) ?? [])

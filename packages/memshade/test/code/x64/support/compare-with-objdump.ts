@@ -16,7 +16,6 @@ import { registerDifference } from "./compare-registers.ts";
 
 export interface Comparison {
   instructions: number;
-  /** Lines of objdump with what we say instead; the first hundred. */
   differences: string[];
 }
 
@@ -33,14 +32,14 @@ const SIZES: Readonly<Record<string, number>> = {
   ZMMWORD: 64,
 };
 const PLACE = /(?:(\w+) (?:PTR|BCST) )?(?:([cdefgs]s):)?(?:\[([^\]]*)\]|(?<=:)(0x[0-9a-f]+))/;
-/** Prefixes that objdump prints in front of what they belong to. */
+/** Prefixes that objdump prints before the instruction. */
 const PREFIXES =
   /^(?:(?:rep[nez]*|lock|data16|addr32|bnd|notrack|rex(?:\.[WRXB]+)?|[c-gs]s|xacquire|xrelease|\{\w+\}) )+/;
-/** Addresses with a size by which nothing is read, or with several things at it. */
+/** Instructions with an address whose size is not read, or with several values at it. */
 const WITHOUT_SIZE =
   /^(lea|bnd|nop|prefetch|fxsave|fxrstor|xsave|xrstor|fn?stenv|fldenv|fn?save|frstor|[sl][gi]dt|l[fgs]s|cldemote)/;
 
-/** Compares the instructions of a file whose addresses `isCode` takes with what `objdump -d` prints. */
+/** Compares the instructions of a file, at the addresses that `isCode` accepts, with the output of `objdump -d`. */
 export async function compareWithObjdump(
   path: string,
   isCode: (address: number) => boolean,
@@ -69,7 +68,7 @@ function differenceOf(
   instruction: Instruction,
 ): string | undefined {
   const isBad = text.includes("(bad)");
-  // objdump takes fwait and what follows as one.
+  // objdump prints fwait and the next instruction as one.
   const at = code[0] === 0x9b && code.length > 1 ? 1 : 0;
   try {
     decode(code, at, instruction);
@@ -113,7 +112,7 @@ function placeDifference(instruction: Instruction, text: string): string | undef
   return `${instruction.size} bytes of memory`;
 }
 
-/** Registers as of 64 bits, and one constant behind them. */
+/** Names registers by their 64-bit names, followed by the sum of the constants. */
 function normalize(inner: string): string {
   const terms = inner
     .replaceAll("-", "+-")
@@ -131,7 +130,7 @@ function normalize(inner: string): string {
   const constant = terms
     .filter((term) => /^-?0x/.test(term))
     .reduce((sum, term) => sum + (term.startsWith("-") ? -BigInt(term.slice(1)) : BigInt(term)), 0n);
-  // Absolute addresses of 32 bits are printed as the 64 that they become.
+  // objdump prints absolute 32-bit addresses sign-extended to 64 bits.
   return [...registers, Number(BigInt.asIntN(64, constant))].join("+");
 }
 

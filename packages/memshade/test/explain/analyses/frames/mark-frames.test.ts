@@ -9,7 +9,7 @@ import { store, wasteOf } from "../waste/waste-picture.ts";
 
 const MODULE = { path: "/app/node_modules/photon/photon.wasm" } as RunModule;
 
-/** A store of a function with a name, all of whose bytes are dead. */
+/** A store of a named function, all of whose bytes are dead. */
 const picture = (): WasteFile =>
   wasteOf({
     stores: [store("resize", 1, { bytes_written: 65536, nof_stores: 16384, dead_overwritten: 65536 })],

@@ -19,7 +19,7 @@ describe("LLVM's data access profile", () => {
       { symbol: "_ZN2ns5stateE", accessCount: 95n, locations: [{ file: "/src/crc.c", line: 20 }] },
       { symbol: "table", accessCount: 900n, locations: [{ file: "/src/crc.c", line: 12 }] },
     ]);
-    // What is accessed little is neither: for the compiler every record is hot.
+    // A record with few accesses is neither hot nor cold: the compiler treats every record as hot.
     expect(profile.coldSymbols).toEqual(["errors"]);
     expect(profile.coldHashes).toEqual([]);
   });

@@ -12,8 +12,8 @@ const used = (named: Parameters<typeof staticsReport>[0]) =>
 
 describe("static data", () => {
   it("is hot where 99 % of the accesses go, else cold, unread or untouched", () => {
-    // By hand: 990 of 1,000 accesses go to a table of 64 bytes, of which they read the first cell and write the second one; what is
-    // left of it nobody touched.
+    // Worked out by hand: 990 of 1,000 accesses hit a table of 64 bytes. They read its first cell and write its second; the rest is
+    // untouched.
     const named = statics({ 1024: [980, -10], 1152: [9], 1280: [-1, -0] }, [
       variable("table", 1024, 64),
       variable("rare", 1152, 64),
@@ -52,7 +52,7 @@ describe("static data", () => {
 
   it("is called untouched no nearer to what was touched than merged counters tell", () => {
     const table = [variable("table", 1024, 2048)];
-    // The touched cell is at 1024 … 1032; 528 bytes behind it nothing is certain.
+    // The touched cell is at 1024 … 1032; use of the 528 bytes behind it is uncertain.
     expect(used(statics({ 1024: [1] }, table, { spreadBytes: 528 }))).toMatchObject({
       table: [1, "hot", 2048 - 8 - 528, 0],
     });
@@ -103,7 +103,7 @@ describe("static data", () => {
         { name: "sized", address: 1120, bytes: 32 },
       ],
     });
-    // As a debugger has it: nobody knows where they end. Behind what has a size nothing is theirs.
+    // Symbols without a size have an unknown end. Each names the bytes up to the next symbol; bytes behind a symbol with a size have no name.
     expect(used(named)).toEqual({
       ".rodata+0x0": [0, "untouched", 16, 0],
       ".rodata+0x10, from exported on": [20, "hot", 56, 0],

@@ -2,7 +2,7 @@ import { FrameRules } from "../../../../src/explain/analyses/frames/frame-rules.
 import { markWaste } from "../../../../src/explain/analyses/frames/mark-frames.ts";
 import type { WasteBlocks, WasteFile, WasteLoad, WasteStore } from "../../../../src/profile/model/waste.ts";
 
-/** A store site by its function and line, with the figures that a test is about. */
+/** A store site by function and line, with the figures under test. */
 export function store(name: string, line: number, figures: Partial<WasteStore>): WasteStore {
   return {
     ips: [{ address: line * 16, function: name, file: `src/${name}.c`, line }],
@@ -32,7 +32,7 @@ export function load(name: string, line: number, figures: Partial<WasteLoad>): W
   };
 }
 
-/** Ten blocks of 160 bytes, of which everything was read, but for what a test is about. */
+/** Ten blocks of 160 bytes, all read, except for the figures under test. */
 export function blocks(figures: Partial<WasteBlocks>): WasteBlocks {
   return {
     ips: [{ address: 7, function: "make", file: "src/make.c", line: 7 }],
@@ -47,7 +47,7 @@ export function blocks(figures: Partial<WasteBlocks>): WasteBlocks {
   };
 }
 
-/** A whole file: the totals follow from the sites, and places say of what library they are. */
+/** A whole file: totals follow from the sites, and file names give the library. */
 export function wasteOf(
   sites: Pick<Partial<WasteFile>, "stores" | "loads" | "pairs" | "ends" | "objects" | "blocks">,
 ): WasteFile {

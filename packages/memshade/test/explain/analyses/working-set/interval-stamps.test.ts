@@ -12,7 +12,7 @@ interface Touch {
 
 const line = (letter: string): Touch => ({ address: letter.charCodeAt(0) * 64, size: 4, writes: false });
 
-/** Intervals of letters, one line each: `"ab a c"`. The last one stays open. */
+/** Intervals of letters, one line each: `"ab a c"`. The last interval stays open. */
 function record(intervals: readonly (readonly Touch[])[], mostIntervals = 64) {
   const stamps = new IntervalStamps({ mostIntervals });
   intervals.forEach((touches, interval) => {

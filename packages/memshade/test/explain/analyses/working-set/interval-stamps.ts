@@ -14,11 +14,10 @@ interface Stamps {
 }
 
 export interface StampOptions {
-  /** Most intervals kept: beyond them, neighbours are merged and intervals twice as long. Even. */
+  /** Largest number of intervals, even. If there are more, neighbours are merged and intervals become twice as long. */
   mostIntervals: number;
 }
 
-/** Granules with the measure that counts them. */
 const GRANULES = [
   { bytes: LINE_BYTES, measure: "lines" },
   { bytes: 4096, measure: "pages4K" },
@@ -26,7 +25,7 @@ const GRANULES = [
 ] as const satisfies { bytes: number; measure: Measure }[];
 
 /**
- * The working set of a stream of accesses at all time scales, without sets per interval: each line keeps the intervals
+ * The working set of a stream of accesses at all time scales, without sets per interval. Each line has the intervals
  * in which it was last read and last written. A touch in interval k after one in interval p is new at level i iff
  * ⌊k / 2^i⌋ ≠ ⌊p / 2^i⌋.
  */
@@ -52,7 +51,7 @@ export class IntervalStamps {
     });
   }
 
-  /** The shortest interval ends at `time`; longer ones go on, once intervals were merged. */
+  /** Ends the shortest interval at `time`; longer ones continue once intervals were merged. */
   tick(time: number): void {
     if (++this.#ticks % 2 ** this.#scale !== 0) return;
     this.#records.push(this.#record(time));
@@ -67,7 +66,7 @@ export class IntervalStamps {
         stamps.set(line, { read: halve(read), written: halve(written) });
   }
 
-  /** The records of all snapshots, and of the open interval as if it ended at `time`. */
+  /** Records of all snapshots, and of the open interval as if it ended at `time`. */
   finish(time: number): SnapshotRecord[] {
     return [...this.#records, this.#record(time)];
   }
@@ -93,7 +92,7 @@ export class IntervalStamps {
     this.#stamps[granule].set(line, next);
     if (granule !== 0) return;
     counts[writes ? "written" : "read"][bucketOf(now, writes ? written : read)]++;
-    // Both: new where the older of the two stamps arrives, and no longer where it had arrived before.
+    // Both: new where the older of the two stamps arrives; not new where it had arrived before.
     const wasBoth = earliest(read, written);
     const isBoth = earliest(next.read, next.written);
     if (isBoth === undefined) return;

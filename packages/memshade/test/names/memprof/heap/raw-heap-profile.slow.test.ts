@@ -30,7 +30,6 @@ const block = (size: number, histogram?: readonly bigint[]) =>
     histogram,
   });
 
-/** A program and a library of a process, loaded from an address on. */
 function processAt(base: bigint, contexts: RawProfile["contexts"]): RawProfile {
   return {
     version: 5,

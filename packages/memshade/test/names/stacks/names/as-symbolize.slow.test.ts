@@ -11,7 +11,7 @@ const tools = ["g++", "clang++-22", "dwz", "objcopy"];
 const installed = isInstalled(...tools);
 if (!installed) console.warn(`SKIPPED: names of two commands are not compared without ${tools.join(", ")}`);
 
-/** With calls that return, so that functions of the program call each other by name. */
+/** Options that keep calls returning, so that the program's functions call each other by name. */
 const COMMON = '-std=c++20 -w -g -fno-optimize-sibling-calls "$P/names.cpp" -o';
 
 const BUILDS: Readonly<Record<string, string>> = {
@@ -51,7 +51,7 @@ describe.skipIf(!installed)("the same addresses have the same names, files and l
     const functions = new Set<string>();
     for (const address of codeAddresses(output, 1)) {
       const expected = symbolizer.frames(address);
-      // Code that only the symbol table knows, and stubs: GDB's names, not those of llvm-symbolizer.
+      // For stubs, and for code that only the symbol table covers, the names are GDB's, not llvm-symbolizer's.
       if (expected[0]!.line === 0 || expected.at(-1)!.function === undefined) continue;
       const { frames } = namer.name(file, address);
       expect(frames.map(shown), `0x${address.toString(16)}`).toEqual(expected.map(shown));

@@ -8,13 +8,13 @@ import {
 } from "../../../../src/names/stacks/recordings/named-samples.ts";
 import type { Decompressor } from "../../../../src/profile/formats/perf-data/index.ts";
 
-/** Perf writes one frame. Node's stream leaves out what follows an empty one. */
+/** Decompressors, with the frames that each reads. perf writes one frame; Node's stream stops after an empty one. */
 const WAYS: [string, () => Decompressor | undefined, frames: number][] = [
   ["in place", () => decompressInPlace(createZstdDecompress()), 3],
   ["by a stream", () => decompressByStream(createZstdDecompress()), 1],
 ];
 
-/** What comes out of a stream that arrives in pieces, into rooms of a size. */
+/** Output of a stream that arrives in pieces, written into buffers of a size. */
 async function decompress(zstd: Decompressor, pieces: readonly Uint8Array[], roomBytes: number) {
   const out: Uint8Array[] = [];
   for (const piece of pieces)
@@ -29,7 +29,7 @@ async function decompress(zstd: Decompressor, pieces: readonly Uint8Array[], roo
   return Buffer.concat(out);
 }
 
-/** Text that compresses as stacks do: much of it again and again. */
+/** Text that compresses as stacks do: much of it repeats. */
 const content = fc
   .array(fc.tuple(fc.uint8Array({ maxLength: 300 }), fc.nat({ max: 2000 })), { maxLength: 20 })
   .map((parts) => Buffer.concat(parts.flatMap(([bytes, zeros]) => [bytes, new Uint8Array(zeros), bytes])));

@@ -41,7 +41,7 @@ async function walk(file: Uint8Array, objects: ObjectSource): Promise<Walked[]> 
   return walked;
 }
 
-/** The same stacks by nothing but the unwinder that cores go through. */
+/** The same stacks from the unwinder of cores alone. */
 async function walkAsCores(file: Uint8Array, objects: ObjectSource): Promise<Walked[]> {
   const walked: Walked[] = [];
   const unwinders = new Map<number, Unwinder>();
@@ -93,7 +93,7 @@ type ProcessEvent = typeof processEvent extends fc.Arbitrary<infer Event> ? Even
 
 interface MappedProcess {
   modules: ModuleMap<MappedModule>;
-  /** What was mapped since it was to run another program, as long as no sample of that one was seen. */
+  /** Mappings made since the process was about to run another program, until the first sample of that program. */
   sinceExec: ModuleMap<MappedModule> | undefined;
 }
 
@@ -108,7 +108,7 @@ function copyOf(modules: ModuleMap<MappedModule>): ModuleMap<MappedModule> {
   return copy;
 }
 
-/** The records of what happens to processes, and where the samples among them are: by a map of each process' own. */
+/** Process records and the expected positions of the samples among them, from a separate map for each process. */
 function tellOfProcesses(events: readonly ProcessEvent[]): { records: Uint8Array[]; expected: SeenPlace[] } {
   const processes = new Map<number, MappedProcess>();
   const expected: SeenPlace[] = [];
@@ -236,7 +236,7 @@ describe("samples with call chains", () => {
   it("are counted as damaged where the recording tells of no event", async () => {
     const records = [chainSample(1, 0x1234, [])];
     const file = drawPerfData(records, true, CALL_CHAIN_SAMPLES);
-    // The record of the event is the first one of a pipe.
+    // The event's record is the first one of a pipe.
     new DataView(file.buffer, file.byteOffset).setUint32(16, 999, true);
     let text = "";
     const { gaps } = await unwindPerfData(sourceOfBytes(file), NOWHERE, {
@@ -259,7 +259,7 @@ describe("samples with call chains", () => {
           onSample: ({ frames: [place] }) => seen.push([place!.module?.name, place!.shownAddress]),
         });
         expect(seen).toEqual(expected);
-        // Text says the same by a way of its own.
+        // The text output comes from other code, and must be equal.
         let text = "";
         await unwindPerfData(sourceOfBytes(drawPerfData(records, false, CALL_CHAIN_SAMPLES)), NOWHERE, {
           zstd: nodeZstd,
@@ -308,7 +308,7 @@ describe.skipIf(fixtures === undefined)("samples with copied stacks", () => {
     await fc.assert(
       fc.asyncProperty(fc.array(change, { minLength: 100, maxLength: 400 }), async (changes) => {
         const damaged = new Uint8Array(file);
-        // Behind the fields of fixed size: registers, and the innermost part of the stack.
+        // Behind the fixed-size fields: registers, and the innermost part of the stack.
         for (const [start, at, value] of changes) damaged[start + 64 + at] = value;
         expect(await walk(damaged, objects)).toEqual(await walkAsCores(damaged, objects));
       }),
@@ -317,7 +317,6 @@ describe.skipIf(fixtures === undefined)("samples with copied stacks", () => {
   });
 });
 
-/** Offsets of the samples in a file. */
 function sampleStarts(file: Uint8Array): number[] {
   const view = new DataView(file.buffer, file.byteOffset, file.length);
   const starts: number[] = [];

@@ -67,7 +67,7 @@ describe("a file of deadstores", () => {
             { ips: [ip], ...STORE },
             { ips: [ip, ip], ...STORE },
           ]);
-          // What happens to be JSON is read as JSON: `\\"` is a quote then.
+          // Content that is valid JSON is read as JSON: `\\"` is a quote then.
           fc.pre(!isJson(content));
           const read = readDeadstores(content);
           expect(read.command).toBe(command);

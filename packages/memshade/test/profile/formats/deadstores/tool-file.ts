@@ -1,6 +1,6 @@
 import type { DeadstoresIp, LoadRecord, StoreRecord } from "../../../../src/profile/formats/deadstores.ts";
 
-/** A file as the Valgrind tool writes it: a member per line, names as they are, quotes escaped in the command only. */
+/** A file as the Valgrind tool writes it: one member per line, names unescaped, quotes escaped in the command only. */
 export function fileOfTool(
   command: string,
   stores: readonly StoreRecord[],

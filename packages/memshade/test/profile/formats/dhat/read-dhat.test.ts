@@ -22,7 +22,7 @@ describe("a file of DHAT", () => {
   it("is what Valgrind says that it is", () => {
     const { contexts, description } = readDhat(TEXT);
     expect(isDhat(TEXT)).toBe(true);
-    // As the last lines of valgrind have it.
+    // Totals from the last lines of Valgrind's output.
     expect(description.totals).toMatchObject({
       allocations: 56,
       allocatedBytes: 47_696,

@@ -1,7 +1,6 @@
 import { ByteWriter } from "../../../../src/ground/bytes/writer.ts";
 import { drawElf, drawNote } from "../../../code/objects/elf-picture.ts";
 
-/** A writer that knows 16 and 64 bits. */
 export class DumpWriter extends ByteWriter {
   u16(value: number): this {
     return this.u8(value & 0xff).u8((value >> 8) & 0xff);
@@ -15,7 +14,6 @@ export class DumpWriter extends ByteWriter {
     return this.bytes(new Uint8Array(count));
   }
 
-  /** Zeros up to an offset. */
   to(offset: number): this {
     return this.zeros(offset - this.length);
   }
@@ -52,7 +50,6 @@ export function drawFiles(
   return drawNote("CORE", 0x46494c45, writer.finish());
 }
 
-/** A core dump with these notes and this memory. */
 export function drawCore(
   notes: readonly Uint8Array[],
   memory: readonly [address: number, content: Uint8Array][],
@@ -84,11 +81,10 @@ export interface MinidumpPicture {
   /** Threads with their program counters; all have their stack at `RSP`. */
   threads?: readonly { id: number; pc: number }[];
   crashed?: { id: number; pc: number; code?: number; flags?: number };
-  /** The system that the process ran on. */
   platform?: number;
   modules?: readonly { base: number; size: number; path: string; codeView?: Uint8Array }[];
   stack?: Uint8Array;
-  /** Memory as a Memory64List instead of with the threads. */
+  /** Memory as a Memory64List instead of in the thread list. */
   memory64?: readonly [address: number, content: Uint8Array][];
   padLists?: boolean;
 }
@@ -97,7 +93,6 @@ const HEADER_AND_DIRECTORY = 32 + 6 * 12;
 
 const LINUX = 0x8201;
 
-/** A minidump as Breakpad writes it. */
 export function drawMinidump(picture: MinidumpPicture): Uint8Array {
   const { processor = 9, threads = [], crashed, modules = [], stack = new Uint8Array(0) } = picture;
   const blobs = new DumpWriter().to(HEADER_AND_DIRECTORY);

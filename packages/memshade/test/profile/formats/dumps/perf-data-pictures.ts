@@ -5,7 +5,7 @@ const PERIOD = 0x100;
 const USER = 0x1000 | 0x2000;
 const SAMPLE_TYPE = IP_TID_TIME | PERIOD | USER;
 
-/** `perf_event_attr` of a clock that copies two registers (bp, sp) and the stack, if nothing else is said. */
+/** `perf_event_attr` of a clock that copies two registers (bp, sp) and the stack, by default. */
 const drawAttribute = (sampleType: number) =>
   new DumpWriter()
     .u32(1)
@@ -26,11 +26,10 @@ export function record(type: number, body: Uint8Array, misc = 0): Uint8Array {
   return new DumpWriter().u32(type).u16(misc).u16(size).bytes(body).to(size).finish();
 }
 
-/** Process and thread of records that do not say another one. */
 const PID = 7;
 const TID = 8;
 
-/** The sample id behind records that are no samples: pid, tid, time. */
+/** Sample id behind records that are no samples: pid, tid, time. */
 const sampleId = (time: number, pid = PID) => new DumpWriter().u32(pid).u32(TID).u64(time).finish();
 const padded = (text: string) => text + "\0".repeat(8 - (text.length % 8));
 
@@ -73,7 +72,6 @@ export const sample = (time: number, ip: number, stack = "") => {
 };
 export const finishedRound = record(68, new Uint8Array(0));
 
-/** A sample with the words of a call chain, for files of `CALL_CHAIN_SAMPLES`. */
 export const chainSample = (time: number, ip: number, chain: readonly bigint[], pid = PID) => {
   const words = new Uint8Array(new BigUint64Array(chain.map((word) => BigInt.asUintN(64, word))).buffer);
   return record(

@@ -36,7 +36,7 @@ function describeRecord(one: PerfRecord): string {
   }
 }
 
-/** A record with others inside; its size is not rounded, as perf writes it. */
+/** A record that contains compressed records; its size is not rounded, as perf writes it. */
 function compressed(content: Uint8Array): Uint8Array {
   const body = zstdCompressSync(content);
   return new DumpWriter()
@@ -81,7 +81,7 @@ describe("perf.data", () => {
       const content = new DumpWriter();
       for (const one of STORY) content.bytes(one);
       const bytes = content.finish();
-      // Two frames stand for two flushes of perf's one stream; the cut goes through a record.
+      // Two frames represent two flushes of perf's only stream; the cut is inside a record.
       const pieces = [bytes.subarray(0, 100), bytes.subarray(100)].map((piece) => zstdCompressSync(piece));
       const records = pieces.map((piece) => {
         const body =
@@ -94,7 +94,7 @@ describe("perf.data", () => {
   );
 
   it("may be compressed to far less than it is, and records cut anywhere", async () => {
-    // More than a megabyte, in records of up to 60,000 bytes: each way of running out of room comes up.
+    // More than a megabyte, in records of up to 60,000 bytes: each way of running out of space occurs.
     const stacks = Array.from({ length: 60 }, (_, index) =>
       sample(10 + index, 0x1000, "stack ".repeat((index * 997) % 10_000)),
     );

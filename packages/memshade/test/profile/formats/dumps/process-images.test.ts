@@ -22,14 +22,13 @@ const coreOf = (bytes: Uint8Array) => readElfCore(sourceOfBytes(bytes));
 const minidumpOf = (bytes: Uint8Array) => readMinidump(sourceOfBytes(bytes));
 
 const BUILD_ID = Uint8Array.of(0xab, 0xcd, 0xef, 0x01);
-/** The first page of a library: its headers and its build id. */
 const FIRST_PAGE = drawElf({
   sections: [{ name: ".note", type: 7, content: drawNote("GNU", 3, BUILD_ID) }],
   segments: [{ type: 4, flags: 4, address: 0x40, section: ".note" }],
 });
 const LIBRARY = 0x7f00_0000_0000;
 
-/** The value of a register as an address: exact below 2^53, which every address of a program is. */
+/** Value of a register as an address: exact below 2^53, as every address of a program is. */
 function registerAddress(words: RegisterWords, register: number): number {
   return words[2 * register + 1]! * 2 ** 32 + words[2 * register]!;
 }
@@ -142,7 +141,7 @@ describe("a core dump", () => {
         .finish();
     const headers = [header(6, 64, 64, 168), header(1, 0, 0, 0x1800), header(2, 0x200, 0x200, 32)];
     const page = new DumpWriter().to(64).bytes(headers[0]).bytes(headers[1]).bytes(headers[2]);
-    // DT_DEBUG leads to r_debug, which leads to the list: the executable, then a library.
+    // DT_DEBUG points to r_debug, which points to the list: the executable, then a library.
     page.to(0x200).u64(21).u64(entry).u64(0).u64(0).to(0x300);
     const list = new DumpWriter().u64(1).u64(entry + 16);
     list
@@ -180,7 +179,7 @@ describe("a core dump", () => {
 
   it("that was cut off says so, and keeps what is there", () => {
     const cut = drawCore([drawThread(1, RIP)], [[RSP, new Uint8Array(64)]]);
-    // Section headers and program headers stand behind the memory in this picture.
+    // Section headers and program headers are behind the memory in this picture.
     const view = new DataView(cut.buffer, cut.byteOffset);
     view.setBigUint64(Number(view.getBigUint64(32, true)) + 56 + 32, 1n << 20n, true);
     const image = coreOf(cut);

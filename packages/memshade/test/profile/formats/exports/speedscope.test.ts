@@ -13,7 +13,6 @@ interface SpeedscopeProfile {
   weights: number[];
 }
 
-/** What a viewer sees: each profile with its samples as names. */
 function read(profile: SampleProfile) {
   const file = JSON.parse([...writeSpeedscope(profile, "memshade@1")].join(""));
   return {

@@ -25,7 +25,7 @@ describe("a heap profile in text", () => {
   });
 
   it("of samples has what they stand for, as jeprof and pprof estimate it", () => {
-    // 1 / (1 − e^(−1024 / 524288)) = 512.5 blocks for one.
+    // 1 / (1 − e^(−1024 / 524288)) = 512.5 blocks per sampled block.
     const { totals } = read(jemalloc(524_288, "0: 0")).description;
     expect(totals).toMatchObject({ liveBlocks: 1025, liveBytes: 1_049_600 });
     expect(gaps(jemalloc(524_288, "0: 0"))).toMatch(/one for 524,288 bytes/);
@@ -43,7 +43,7 @@ describe("a heap profile in text", () => {
   it.each([
     ["heapprofile", { liveBlocks: 2, liveBytes: 2048 }],
     ["heap_v2/524288", { liveBlocks: 1025, liveBytes: 1_049_600 }],
-    // Go's runtime writes twice its distance.
+    // Go's runtime writes twice its sampling distance.
     ["heap/1048576", { liveBlocks: 1025, liveBytes: 1_049_600 }],
   ])("of gperftools is read by its kind: %s", (kind, totals) => {
     const text = `heap profile:   2:  2048 [  2:  2048] @ ${kind}\n  2: 2048 [2: 2048] @ 0x401200 0x401300\n${MAPPED}`;

@@ -22,7 +22,7 @@ function failure(text: string): FormatError {
   throw new Error("was read");
 }
 
-/** A recording of version 2 with one function `f` in line 5, and blocks of 16, 32 and 0 bytes there. */
+/** A recording of version 2 with one function `f` in line 5, which allocates blocks of 16, 32 and 0 bytes. */
 const HEAD = "v 10200 2\nX ./app\ns /bin/app\ns f\ns f.c\ni 1000 1 2 3 5\nt 1 0\na 10 1\na 20 1\na 0 1\n";
 
 describe("a recording of heaptrack", () => {

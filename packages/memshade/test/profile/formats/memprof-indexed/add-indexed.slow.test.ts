@@ -26,7 +26,7 @@ function mergedBy(fields: typeof MIB_FIELDS, add: (merger: ProfileMerger) => voi
   return merger.build().profile;
 }
 
-/** Merges files as they stand there, and as profiles that were read before. */
+/** Merges files directly, and as profiles that were read before; expects the same result. */
 function expectSame(files: readonly Uint8Array[], fields: typeof MIB_FIELDS): void {
   const streamed = mergedBy(fields, (merger) => {
     for (const [input, file] of files.entries()) addIndexed(sourceOfBytes(file), merger, input);

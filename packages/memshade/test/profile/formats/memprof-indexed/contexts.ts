@@ -13,7 +13,7 @@ export interface Context {
   readonly lifetime: bigint;
 }
 
-/** Few different frames, so that stacks share their ends, are parts of each other, and recur. */
+/** Few different frames, so that stacks share their ends, contain each other, and recur. */
 export const anyContext: fc.Arbitrary<Context> = fc.record({
   frames: fc.array(
     fc.record({
@@ -28,7 +28,7 @@ export const anyContext: fc.Arbitrary<Context> = fc.record({
   lifetime: fc.oneof(fc.bigInt({ min: 0n, max: 1000n }), fc.bigInt({ min: 0n, max: 2n ** 64n - 1n })),
 });
 
-/** A merger with these contexts, some of them with histograms, and with calls on their way. */
+/** A merger with these contexts, some of them with histograms, and with call sites on their stacks. */
 export function mergerOf(contexts: readonly Context[]): ProfileMerger {
   const merger = new ProfileMerger(MIB_FIELDS, false);
   for (const { frames, count, lifetime } of contexts) {
@@ -41,7 +41,7 @@ export function mergerOf(contexts: readonly Context[]): ProfileMerger {
     const mib = { ...zeroMib(), allocCount: count, totalLifetime: lifetime };
     merger.blocks.addMib(mib, row, row === known, 0);
     if (count % 3 === 0) merger.addHistogram(row, BigUint64Array.of(BigInt(count), lifetime));
-    // Calls on the way, one of them perhaps without any frame at all.
+    // Call sites on the stack; one of them may have no frame at all.
     for (const { guid } of frames.slice(2)) merger.callSites.add(guid, stack, [BigInt(count)]);
     if (frames.length > 8) merger.callSites.add(7n, 0, undefined);
   }

@@ -13,7 +13,6 @@ const segment = fc.record({
 
 const context = fc.record({ stackId: u64, mib: arbitraryMib, pcs: fc.array(u64, { maxLength: 5 }) });
 
-/** Any profile that the raw format can hold, histograms included. */
 export const rawProfile: fc.Arbitrary<RawProfile> = fc.record({
   version: fc.constant(4 as const),
   segments: fc.array(segment, { maxLength: 3 }),

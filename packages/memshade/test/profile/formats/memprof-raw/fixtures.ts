@@ -5,10 +5,9 @@ import type { RawDump } from "../../../../src/profile/model/raw-profile.ts";
 
 const repositoryRoot = path.resolve(import.meta.dirname, "../../../../../..");
 
-/** Profiles that are part of the repository. */
 export const ownFixtures = path.resolve(import.meta.dirname, "../../../fixtures/memprof");
 
-/** The larger collection beside the repository; undefined where it is not there. */
+/** The larger collection next to the repository; undefined if it is missing. */
 export const sharedFixtures = existing(path.resolve(repositoryRoot, "../shared/fixtures/memprof"));
 
 if (sharedFixtures === undefined)
@@ -18,7 +17,6 @@ function existing(directory: string): string | undefined {
   return fs.existsSync(directory) ? directory : undefined;
 }
 
-/** Paths of all raw profiles below a directory that have a textual dump beside them. */
 export function rawProfilesBelow(directory: string): string[] {
   return fs
     .readdirSync(directory, { recursive: true, encoding: "utf8" })
@@ -32,7 +30,7 @@ export function readBytes(file: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(fs.readFileSync(file));
 }
 
-/** The dumps of a file in the shape of the `.raw.json` fixtures. */
+/** Dumps of a file in the form of the `.raw.json` fixtures. */
 export function textualDumps(dumps: readonly RawDump[]): unknown[] {
   return dumps.map(({ segments, mibs, stacks, ...header }) => ({
     ...header,

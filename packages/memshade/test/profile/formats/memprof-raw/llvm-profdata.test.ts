@@ -19,7 +19,6 @@ const block = {
   deallocCpuId: 0,
 };
 
-/** Two WebAssembly modules, 4 GiB apart. */
 const profile: RawProfile = {
   version: 4,
   segments: [

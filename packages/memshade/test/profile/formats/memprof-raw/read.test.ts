@@ -39,7 +39,7 @@ for (const directory of [ownFixtures, sharedFixtures].filter((found) => found !=
   });
 }
 
-/** Field 27 of every MIB set to 0, as a writer must. */
+/** Sets field 27 of every MIB to 0, as a writer must. */
 function clearPointers(dump: Uint8Array<ArrayBuffer>): Uint8Array {
   const [{ version, mibOffset, mibs }] = readRawDumps(dump) as [ReturnType<typeof readRawDumps>[0]];
   const view = new DataView(dump.buffer);
@@ -111,7 +111,7 @@ describe("bad input", () => {
     referenceMessage: string;
   }
 
-  // Only the faults that lie in the raw file itself, not in the binary given with it.
+  // Faults of the raw file itself, not of the binary given with it.
   const kinds = new Map([
     ["bad magic", "bad-magic"],
     ["truncated profile", "truncated"],
@@ -121,7 +121,7 @@ describe("bad input", () => {
   const damages: Damage[] = JSON.parse(fs.readFileSync(path.join(ownFixtures, "damaged.json"), "utf8"));
 
   for (const damage of damages.filter(({ base }) => base === "c-basic/v5-static.memprofraw")) {
-    // The reference tool takes what is too short for a dump for one of no version.
+    // The reference tool reports a file that is too short for a dump as one of an unknown version.
     const reference = [...kinds].find(([message]) => damage.referenceMessage.includes(message))?.[1];
     const kind = damage.appendHex === undefined ? reference : "malformed";
     it(`"${damage.name}" is ${kind ?? "read"}`, () => {

@@ -12,7 +12,7 @@ import {
 import { mibFromPacked } from "../../../../src/profile/model/memprof/merge/block-merge.ts";
 import { rawProfile as anyRawProfile } from "./arbitrary.ts";
 
-/** A file of which only pieces come into memory; notes the largest. */
+/** A file that is read into memory in pieces only; records the largest piece. */
 class FileOf implements ByteSource {
   largest = 0;
   readonly #bytes: Uint8Array;
@@ -37,7 +37,7 @@ class FileOf implements ByteSource {
   }
 }
 
-/** What a scan hands out, as `readRaw` returns it; blocks without the pointer that means nothing. */
+/** Result of a scan in the form of `readRaw`, with the meaningless pointer of blocks removed. */
 function scanned(source: ByteSource | Uint8Array): Pick<RawProfile, "segments" | "contexts"> {
   const scan = scanRaw(source);
   const cursor = scan.contexts();
@@ -148,7 +148,7 @@ describe("scanDumps", () => {
   it("says of damage where in the file it is", () => {
     const whole = writeRaw({ version: 4, segments: [segment(0x1000n)], contexts: [] });
     const damaged = writeRaw({ version: 4, segments: [segment(0x2000n)], contexts: [] });
-    // More segments than there is room for.
+    // The header claims more segments than fit.
     damaged[48] = 0xff;
     const thrown = () => scanDumps(new FileOf(Buffer.concat([whole, damaged])));
     expect(thrown).toThrow(FormatError);

@@ -13,7 +13,7 @@ describe("YAML as tools write it", () => {
   const anyText = fc
     .array(anyContext, { minLength: 1, maxLength: 30 })
     .map((contexts) => [...indexedProfileText(mergerOf(contexts).build().profile)].join(""))
-    // Empty stacks, which no tool makes, are left to the other reader.
+    // Empty stacks, which no tool writes, are left to the other reader.
     .filter((text) => !/(?:Frames|Callstack):\n(?! {10}- )/.test(text));
 
   it("is read line by line as it is read by the reader of any YAML", () => {

@@ -5,7 +5,6 @@ import { indexedProfileText } from "../../../../src/profile/formats/memprof-text
 import { readMemprofYaml } from "../../../../src/profile/formats/memprof-text/read-yaml.ts";
 import { HOT_COLD_FIELDS } from "../../../../src/profile/model/memprof/index.ts";
 
-/** What a frame and a count of a profile in YAML are read as. */
 function readBack(lineOffset: string, column: string, inline: string, count = "1"): string {
   const yaml = `---
 HeapProfileRecords:
@@ -67,7 +66,7 @@ it("of several records of a function the first one counts, and the stacks of all
     readMemprofYaml(new TextEncoder().encode(`---\nHeapProfileRecords:\n${records}...\n`));
   const [both, one] = [read(record("A") + record("B")), read(record("A"))];
   expect([...indexedProfileText(both)]).toEqual([...indexedProfileText(one)]);
-  // As llvm-profdata 22 writes them.
+  // Files as llvm-profdata 22 writes them.
   const sizes = ([2, 3, 4] as const).map((version) => {
     const options = { version, container: 13, schema: HOT_COLD_FIELDS, order: "inserted" } as const;
     return joinPieces(writeIndexed(both, options)).length;

@@ -22,7 +22,7 @@ it("an indexed profile is printed out of its file as it is when all of it is rea
         const options = { version, container: 13, schema, order: "stored" } as const;
         const file = joinPieces(writeMerged(mergerOf(contexts), options).chunks);
         const { cursor, memprofVersion } = openSection(file);
-        // The summary that stands in a file of version 4 tells stacks apart that the text's own takes for one.
+        // The summary in a file of version 4 distinguishes stacks that the text's own summary merges.
         const shown = (pieces: Iterable<string>) =>
           [...pieces].join("").replace(version === 4 ? /^#.*\n/gm : "", "");
         expect(shown(sectionText(readLinear(cursor, memprofVersion)))).toBe(

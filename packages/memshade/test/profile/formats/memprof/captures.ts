@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import type { MemprofFrame } from "../../../../src/profile/model/memprof/index.ts";
 import { sharedPath } from "../../../shared-path.ts";
 
-/** Profiles of clang's runtime with what LLVM makes of them. `at` gives the path of one of the files. */
+/** Profiles of clang's runtime with LLVM's output for them. `at` gives the path of one of the files. */
 export interface Capture {
   readonly name: string;
   readonly raw: string;
@@ -14,7 +14,7 @@ export interface Capture {
 const OWN = fileURLToPath(new URL("../../../fixtures/memprof/", import.meta.url));
 const CASES = ["c-basic", "cpp-inline", "threads", "histogram", "lines", "hint"];
 
-/** The captures with known frames: all where the shared vectors are there, one otherwise. */
+/** Captures with known frames: all if the shared vectors are present, else one. */
 export function captures(): Capture[] {
   const shared = sharedPath("fixtures/memprof");
   if (shared === undefined) return [captureOf("c-basic.v5", join(OWN, "c-basic.v5"))];
@@ -60,13 +60,11 @@ function toFrames(frames: readonly KnownFrame[]): MemprofFrame[] {
   });
 }
 
-/** Frames by PC as the reference finds them. */
 export function knownFramesAt(capture: Capture): (pc: bigint) => readonly MemprofFrame[] {
   const frames = new Map(knownPcs(capture).pcs.map((known) => [BigInt(known.pc), toFrames(known.frames)]));
   return (pc) => frames.get(pc) ?? [];
 }
 
-/** The module of a capture, for mergers. */
 export function knownModule(capture: Capture) {
   const { pcs, binaryBuildId, textVaddr, segmentStart, segmentEnd } = knownPcs(capture);
   const frames = new Map(pcs.map((known) => [Number(known.address), toFrames(known.frames)]));
@@ -79,7 +77,7 @@ export function knownModule(capture: Capture) {
   };
 }
 
-/** What LLVM wrote for a capture, where there is such a file. */
+/** LLVM's output for a capture, if there is such a file. */
 export function expectedFile(capture: Capture, suffix: string): Buffer | undefined {
   const path = capture.at(suffix);
   return existsSync(path) ? readFileSync(path) : undefined;

@@ -23,7 +23,6 @@ const read = (name: string) => new Uint8Array(readFileSync(OWN + name));
 const indexed = read("c-basic.v5.v4.full.memprofdata");
 const whole = readIndexed(indexed).profile;
 
-/** Formats with a good file each, and what turns bytes into a profile. */
 const FORMATS: readonly [string, Uint8Array, (bytes: Uint8Array) => MemprofProfile | undefined][] = [
   ["indexed version 2", read("c-basic.v5.v2.memprofdata"), (bytes) => readIndexed(bytes).profile],
   ["indexed version 3", read("c-basic.v5.v3.memprofdata"), (bytes) => readIndexed(bytes).profile],
@@ -36,7 +35,7 @@ const FORMATS: readonly [string, Uint8Array, (bytes: Uint8Array) => MemprofProfi
   ["raw", read("threads.v5.memprofraw"), (bytes) => void scanRaw(bytes)],
 ];
 
-/** A result or a typed error; whatever was read can be merged and written. */
+/** Expects a result or a typed error; a result can be merged and written. */
 function expectTotal(bytes: Uint8Array, parse: (bytes: Uint8Array) => MemprofProfile | undefined): void {
   let profile: MemprofProfile | undefined;
   try {
@@ -90,7 +89,6 @@ describe.each(FORMATS)("a damaged profile: %s", (_name, good, parse) => {
   });
 });
 
-/** Profiles of a few functions that call each other at random. */
 const anyProfile: fc.Arbitrary<MemprofProfile> = fc
   .array(
     fc.record({

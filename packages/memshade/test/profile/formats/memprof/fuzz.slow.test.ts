@@ -40,17 +40,17 @@ import { MIB_FIELDS } from "../../../../src/profile/model/mib-fields.ts";
 import { writeMemshadeProfile } from "../../../support/whole.ts";
 import { mutate, randomNumbers } from "../mutations.ts";
 
-// Every reader of profiles, with what commands do with what was read, on damaged files. More of them:
-//   MEMSHADE_SEED=… MEMSHADE_RUNS=100000 vitest run test/profile/formats/memprof/fuzz.slow.test.ts
+// Every reader of profiles on damaged files, with the commands' use of the results. For more cases: MEMSHADE_SEED=… MEMSHADE_RUNS=100000
+// vitest run test/profile/formats/memprof/fuzz.slow.test.ts
 
 const OWN = fileURLToPath(new URL("../../../fixtures/memprof/", import.meta.url));
 const read = (name: string) => new Uint8Array(readFileSync(OWN + name));
 const RUNS = Number(process.env.MEMSHADE_RUNS ?? 2000);
 const SEED = Number(process.env.MEMSHADE_SEED ?? 1);
-/** Arrays and objects of a file of some KiB take less than this, unless they are made for numbers that it only claims. */
+/** Limit of allocated bytes. Only a reader that trusts the file's claimed sizes needs more for some KiB. */
 const MOST_BYTES = 64 << 20;
 
-/** Addresses are known by their lowest bits, some as inlined, some not at all. */
+/** Frames chosen by the lowest bits of an address: some inlined, some unknown. */
 const framesAt = (address: number) =>
   address % 8 === 7
     ? []
@@ -68,7 +68,7 @@ const everywhere = { start: -1, end: 2 ** 64, shift: 0, key: "all", framesAt };
 
 const framesAtPc = (pc: bigint) => framesAt(Number(pc & 0xffffn));
 
-/** As `merge` converts a single file. */
+/** Converts a single file as `merge` does. */
 function convertRaw(bytes: Uint8Array): void {
   const { profile } = symbolizeRaw(contextsOfScan(scanRaw(bytes)), { framesAt: framesAtPc });
   joinPieces(writeIndexed(profile, { ...OPTIONS, order: "inserted" }));
@@ -80,7 +80,6 @@ function mergeRaw(bytes: Uint8Array): void {
   joinPieces(writeMerged(merger, OPTIONS).chunks);
 }
 
-/** The memshade profile of a raw one. */
 function mergedRaw(bytes: Uint8Array): Uint8Array {
   const merger = new ProfileMerger(MIB_FIELDS, true);
   new RawAdder(merger, true).add(scanRaw(bytes), [everywhere], 0);
@@ -123,7 +122,7 @@ const indexed = (bytes: Uint8Array) => {
   orError(() => {
     const { cursor, memprofVersion } = openSection(bytes);
     if (memprofVersion < 3) return;
-    // The summary of version 4 is as it stands there.
+    // The summary of version 4 is copied from the file.
     const shown = (pieces: Iterable<string>) => [...pieces].join("").replace(/^#.*\n/gm, "");
     expect(shown(sectionText(readLinear(cursor, memprofVersion)))).toBe(
       shown(indexedProfileText(readIndexed(bytes).profile)),
@@ -184,7 +183,7 @@ const FILES: readonly (readonly [string, Uint8Array, (bytes: Uint8Array) => void
   ],
 ];
 
-/** Anything but a typed error is a defect. */
+/** Ignores typed errors; any other error is a defect. */
 function orError(use: () => void): void {
   try {
     use();
@@ -193,7 +192,7 @@ function orError(use: () => void): void {
   }
 }
 
-/** Bytes that arrays and objects take, those that wait for the garbage collector too. */
+/** Bytes of arrays and objects, including those that wait for the garbage collector. */
 function memoryBytes(): number {
   const { heapUsed, arrayBuffers } = process.memoryUsage();
   return heapUsed + arrayBuffers;

@@ -19,7 +19,7 @@ import { captures, knownModule } from "./captures.ts";
 
 const ELSEWHERE = "00ff";
 
-/** The profile's one module as two, at some address: of the upper one nothing is known but where it is. */
+/** Splits the profile's only module in two at an address: of the upper part only the range is known. */
 function splitModule(module: RawModule, at: number): RawModule[] {
   const upper: RawModule = {
     ...module,

@@ -18,11 +18,10 @@ interface Context {
   readonly accesses: number;
   readonly time: number;
   readonly histogram: readonly number[];
-  /** A function that has a record of it besides. */
+  /** A function that has a further record of it. */
   readonly other: number | undefined;
 }
 
-/** A profile: contexts, and frames that are call sites. */
 interface Input {
   readonly contexts: readonly Context[];
   readonly calls: readonly number[];
@@ -41,7 +40,7 @@ const input: fc.Arbitrary<Input> = fc.record({
   calls: fc.array(frame, { maxLength: 5 }),
 });
 
-/** A third of the frames are inlined, some are places in a module without debug information. */
+/** A third of the frames are inlined; some are addresses in a module without debug information. */
 function frameOf(number: number) {
   const name = number === 5 ? "[ab]+0x5" : `f${number >> 1}`;
   return {
@@ -87,7 +86,7 @@ function inMemory(inputs: readonly Input[]): Uint8Array {
   return joinPieces(memshadeProfilePieces(viewMerged(merger), UNKNOWN_ORIGIN, pakoDeflate));
 }
 
-/** @param isSpilled after which inputs all is written */
+/** @param isSpilled true for inputs after which all data is written */
 function spilled(inputs: readonly Input[], isSpilled: (number: number) => boolean): Uint8Array {
   const files = new MemorySpillFiles();
   const runs = new SpilledRuns(files.create);

@@ -19,7 +19,6 @@ const unpacked = (name: string) =>
   gunzipSync(readFileSync(fileURLToPath(new URL(`../../../fixtures/imports/${name}`, import.meta.url))));
 const HEAP = unpacked("small.pb.gz");
 
-/** A profile with one place for each sample. */
 function profileOf(
   types: readonly string[],
   samples: readonly (readonly (number | bigint)[])[],
@@ -47,7 +46,7 @@ describe("a heap profile of pprof", () => {
     const profile = readPprof(HEAP);
     expect(isPprof(HEAP)).toBe(true);
     const { description, contexts, frames, functions, strings } = profile;
-    // go tool pprof -raw small.pb.gz: the sums of its columns.
+    // Column sums of `go tool pprof -raw small.pb.gz`.
     expect(description.totals).toMatchObject({ liveBlocks: 64, liveBytes: 59_608, peakBytes: undefined });
     const live = Array.from(contexts.site!.liveBytes);
     const most = live.indexOf(Math.max(...live));

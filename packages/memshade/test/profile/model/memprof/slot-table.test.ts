@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { SlotTable } from "../../../../src/profile/model/memprof/index.ts";
 
-/** Numbers that were added, as they are found by their hashes. */
 function found(table: SlotTable, hash: number): number[] {
   const numbers: number[] = [];
   for (let slot = table.first(hash); table.get(slot) !== 0; slot = table.next(slot)) {

@@ -2,9 +2,9 @@ import { describe, expect, it } from "vitest";
 import { findAllocator } from "../../../../src/record/allocator/find/index.ts";
 import { indexOf, moduleFromText, pictureOf, withoutNames } from "./support.ts";
 
-// What compilers leave of memalign: the alignment is in the code where all callers ask for the same one, and the body
-// may stand in posix_memalign. $dispose gives back what lies in front of the aligned place; like malloc and free it
-// works on the allocator's static structure.
+// Compiled forms of memalign: if all callers ask for the same alignment, the alignment is a constant in the code, and the body may be in
+// posix_memalign. $dispose releases the bytes in front of the aligned address; like malloc and free, it works on the allocator's static
+// structure.
 const STATE = `(i32.store (i32.const 1024) (i32.add (i32.load (i32.const 1028)) (i32.load (i32.const 1032))))`;
 const PADDED = `(call $malloc (i32.add (local.get $size) (i32.const 76)))`;
 const ALIGNED = `(local.set $place (i32.and (i32.add (local.tee $block ${PADDED}) (i32.const 63)) (i32.const -64)))

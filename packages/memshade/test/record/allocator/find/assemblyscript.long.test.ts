@@ -20,7 +20,7 @@ export function run(depth: i32): i32 {
 const compile = async (...options: string[]): Promise<WasmModule> =>
   decodeModule(await compileAssemblyScript(PROGRAM, ...options));
 
-/** Without the file part of the runtime's names. */
+/** Removes the file part of the runtime's names. */
 const short = (lines: readonly string[]) => lines.map((line) => line.replace("~lib/rt/", ""));
 
 describe("AssemblyScript", () => {
@@ -59,7 +59,7 @@ describe("AssemblyScript", () => {
         "as_new itcms/__new size 0",
         "as_free tlsf/insertBlock pointer 1 offset 20",
       ]);
-      // The collector calls insertBlock for garbage: as a part of the allocator its frees would go unseen.
+      // The collector calls insertBlock for garbage. If the collector counted as a part of the allocator, its frees would be missed.
       expect(short(namesOf(module, plan.internals))).not.toContain("itcms/step");
       expect(short(namesOf(module, plan.wrappers))).toContain("itcms/step");
     }
@@ -81,7 +81,7 @@ describe("AssemblyScript", () => {
         const options = ["--runtime", runtime, "--exportRuntime", level];
         const bare = findAllocator(await compile(...options));
         expect(bare.how, level).toBe("exports");
-        // By names, but not by the same ones: binaryen leaves some functions of one build out of the other.
+        // The names differ: binaryen removes some functions of one build.
         const kinds = bare.functions.map(({ kind, pointerOffset }) => [kind, pointerOffset]).sort();
         const [allocate, release] = runtime === "minimal" ? [4, 4] : [0, 20];
         expect(kinds, level).toEqual([

@@ -1,6 +1,5 @@
 import { main } from "assemblyscript/asc";
 
-/** Compiles a program of one file by the options of `asc`. */
 export async function compileAssemblyScript(program: string, ...options: string[]): Promise<Uint8Array> {
   let bytes: Uint8Array | undefined;
   const { error, stderr } = await main(["program.ts", "--outFile", "program.wasm", ...options], {

@@ -13,7 +13,7 @@ import {
   withoutNames,
 } from "./support.ts";
 
-/** An allocator that works, in a few lines: a bump pointer; free forgets. */
+/** A minimal allocator that works: a bump pointer, and a free that does nothing. */
 const BUMP = `
   (memory 1)
   (global $top (mut i32) (i32.const 1024))
@@ -187,7 +187,7 @@ describe("internals", () => {
 });
 
 describe("the rest of a family of which only malloc and free are known", () => {
-  /** malloc and free that share three static addresses, as those of dlmalloc share dozens. */
+  /** malloc and free that share three static addresses; those of dlmalloc share dozens. */
   const family = (functions: string) => {
     const touch =
       "(i32.store (i32.const 2048) (i32.add (i32.load (i32.const 2056)) (i32.load (i32.const 2064))))";
@@ -214,7 +214,7 @@ describe("the rest of a family of which only malloc and free are known", () => {
       ${touch} (if (i32.load (i32.const 0)) (then (return (local.get 0))))
       (local.set $p (call 0 (local.get 1))) (call 1 (local.get 0)) (local.get $p))`;
     expect(family(realloc("TOUCH"))).toEqual(["realloc #2 pointer 0 size 1"]);
-    // The same without a look at the allocator's own state is the program's business.
+    // A function that never accesses the allocator's own state belongs to the program.
     expect(family(realloc(""))).toEqual([]);
   });
 
@@ -244,7 +244,7 @@ describe("sources of knowledge", () => {
     const module = moduleFromText(`(module ${BUMP})`, { names: false });
     const plan = findAllocator(module);
     expect(plan.how).toBe("exports");
-    // What malloc passes its request on to is private to it: hooking it as well would change nothing.
+    // malloc's callee is private to it. A hook on it would change nothing.
     expect(pictureOf(plan)).toEqual(["malloc malloc size 0", "free free pointer 0"]);
   });
 
@@ -340,7 +340,7 @@ describe("sources of knowledge", () => {
     const plan = findAllocator(moduleFromText(text(""), { names: false }));
     expect(pictureOf(plan)).toEqual(["malloc #2 size 1", "free #3 pointer 1"]);
     expect(plan.wrappers).toContain(4);
-    // One that notes the block does more than look.
+    // This function also writes to the block, so it does more than read.
     const noting = text("(i32.store (i32.const 12) (local.get $block))");
     expect(pictureOf(findAllocator(moduleFromText(noting, { names: false })))).toContain(
       "rust_dealloc #4 pointer 0",
@@ -374,7 +374,7 @@ describe("sources of knowledge", () => {
       "free #3 pointer 0",
     ]);
     expect(plan.wrappers).toEqual([4, 5, 6]);
-    // With a header in front of the block it is no longer the allocator's block.
+    // The header in front of the block makes it a different block than the allocator's.
     const headed = moduleFromText(text("(i32.add (local.get $align) (i32.const 8))"), { names: false });
     expect(pictureOf(findAllocator(headed))).toContain("wbindgen_malloc __wbindgen_export2 size 0");
   });

@@ -33,7 +33,7 @@ describe("functions that look like further allocators", () => {
     expect(further).toEqual([
       "malloc=_emalloc,free=_efree,realloc=_erealloc,calloc=_ecalloc",
       "malloc=zone_alloc:1,free=zone_free:1,realloc=zone_realloc:1:2",
-      // It asks malloc for each of its blocks: those are told apart already.
+      // The layer takes each of its blocks from malloc, so its blocks are already distinct.
       "malloc=layer_malloc,free=layer_free",
     ]);
     for (const text of further)

@@ -74,7 +74,7 @@ describe("allocator names in JavaScript glue", () => {
     });
   });
 
-  // Work that grew with the square of the length would take half an hour for each of them.
+  // Quadratic work would take half an hour for each of these cases.
   it.each([
     "A",
     "$",

@@ -3,7 +3,6 @@ import { readNames } from "../../../../src/code/wasm/index.ts";
 import { findAllocator } from "../../../../src/record/allocator/find/index.ts";
 import { moduleFromText } from "./support.ts";
 
-/** Names of the layers in a module with these functions. */
 function layersOf(functions: string): (string | undefined)[] {
   const module = moduleFromText(`(module (memory 1)
     (global $__stack_pointer (mut i32) (i32.const 4096))

@@ -6,14 +6,14 @@ import type { AllocatorRole, AllocatorSource } from "../../../../src/record/allo
 import { decodeFile, indexOf, installed, withoutNames } from "./support.ts";
 
 /*
- * Modules as people get them from npm. What is known of each without the finder, from its debug build, its glue or
- * its documentation, is the truth; the structural rule is held against it with all names taken away.
- *
- * - wasm, glue: below node_modules
- * - how: the source that has to find it
- * - truth: role -> export or function name; those must be hooked in that role
- * - more: roles that have to be found beside
- * - structure: `same` malloc and free, found without any name; else the sentence that says why not
+ * Modules that people install from npm. The truth about each comes from its debug build, its glue or its documentation, not from the
+ * finder;
+ * the structural rule is compared with it after all names are removed.
+ * - wasm, glue: paths below node_modules
+ * - how: source that must find the allocator
+ * - truth: role → export or function name; these functions must be hooked in that role
+ * - more: further roles that must be found
+ * - structure: `same` if malloc and free are found without any name; else the sentence that gives the reason
  */
 interface Row {
   wasm: string;
@@ -54,7 +54,7 @@ const ROWS: Row[] = [
     glue: "web-tree-sitter/web-tree-sitter.js",
     how: "exports",
     truth: { malloc: "malloc", calloc: "calloc", realloc: "realloc", free: "free" },
-    // Position-independent code: its static addresses are small offsets from a base, so malloc alone is known by its shape.
+    // This is position-independent code: static addresses are small offsets from a base, so only malloc is recognized by its shape.
     structure: "same",
   },
   {

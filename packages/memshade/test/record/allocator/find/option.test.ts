@@ -84,7 +84,7 @@ describe("--allocator", () => {
     expect(pictureOf(both)).toEqual(
       expect.arrayContaining(["malloc pool_get size 1", "malloc malloc size 0"]),
     );
-    // The pool's own call of malloc is the allocator's business: its blocks must not lie inside another one.
+    // The pool's own call of malloc is internal to the allocator, because its blocks must not lie inside another block.
     expect(namesOf(family, both.internals)).toContain("pool_get");
     expect(pictureOf(findAllocator(family, { allocator: "auto" }))).toEqual(pictureOf(findAllocator(family)));
   });

@@ -26,7 +26,7 @@ export function moduleFromText(text: string, { names = true }: { names?: boolean
   }
 }
 
-/** The module as a release build without names and with shortened exports would look. */
+/** Returns the module as a release build without names and with shortened exports would look. */
 export function withoutNames(module: WasmModule): WasmModule {
   return {
     ...module,
@@ -35,7 +35,6 @@ export function withoutNames(module: WasmModule): WasmModule {
   };
 }
 
-/** Adds a custom section to the decoded form, its content given as bytes. */
 export function withCustomSection(module: WasmModule, name: string, content: readonly number[]): WasmModule {
   const start = module.bytes.length;
   const bytes = new Uint8Array(start + content.length);
@@ -53,7 +52,7 @@ export function indexOf(module: WasmModule, name: string): number {
   return entry.index;
 }
 
-/** Hooked functions as text, one a line: role, name or index, operands, as in `realloc my_realloc pointer 0 size 1`. */
+/** Hooked functions as text, one per line: role, name or index, operands, for example `realloc my_realloc pointer 0 size 1`. */
 export function pictureOf(plan: AllocatorPlan): string[] {
   return plan.functions.map((entry) => {
     const words = [entry.role, entry.name ?? `#${entry.index}`];
@@ -67,13 +66,12 @@ export function pictureOf(plan: AllocatorPlan): string[] {
   });
 }
 
-/** Names of functions, sorted. */
 export function namesOf(module: WasmModule, indices: readonly number[]): string[] {
   const names = readNames(module);
   return indices.map((index) => functionName(module, names, index) ?? `#${index}`).sort();
 }
 
-/** Path of a file below the repository's or the benchmarks' node_modules, undefined where it is not installed. */
+/** Path of a file below the repository's or the benchmarks' node_modules; undefined if it is not installed. */
 export function installed(path: string): string | undefined {
   for (const folder of ["node_modules", "packages/memshade/node_modules", "bench/node_modules"]) {
     const file = fileURLToPath(new URL(`../../../../../../${folder}/${path}`, import.meta.url));

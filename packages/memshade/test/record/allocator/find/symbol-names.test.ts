@@ -8,7 +8,7 @@ import {
   splitName,
 } from "../../../../src/record/allocator/find/symbol-names.ts";
 
-/** "role" or "role@positions of pointer, count, size" for a function with so many parameters; "-" for no meaning. */
+/** "role" or "role@positions of pointer, count, size" for a function with this number of parameters; "-" for no role. */
 function meaning(symbol: string, parameters: number): string {
   const found = meaningOfSymbol(symbol);
   if (found === undefined) return "-";

@@ -1,29 +1,31 @@
 import { Choices } from "../../../support/random-module.ts";
 
-/** A module that can be entered in many ways, as text, and what is known of it. */
 export interface EnteredModule {
   text: string;
-  /** Whether it has tail calls by reference: of the host it may be missed that it had control behind one that led out. */
+  /**
+   * True if the module has tail calls by reference. The tool may then miss that the host had control after a call that led out of the
+   * module.
+   */
   leavesByReference: boolean;
 }
 
 const FUNCTIONS = 6;
 const SLOTS = 8;
 
-/** What the exports of an instance of such a module may be, beside functions that do something. */
+/** Exports that an instance of such a module may have besides its functions. */
 export interface EnteredExports extends Record<string, unknown> {
   memory: WebAssembly.Memory;
-  /** Functions that may still run: all that a call leads to comes to an end. */
+  /** Refills the fuel for function calls, so that every call terminates. */
   refuel(): void;
-  /** Not in any table. */
   pure(): void;
 }
 
 /**
- * Functions of type () → () which store once, load a few times, and call each other, the host (`host.log`) and what they
- * import (`host.other`) by name, through tables and through references. `host.stores` is the number of stores so far: each goes
- * to the same place, with a value of its own. A seed decides what is exported how often, and what is in
- * tables, globals and element segments of every kind. `imports`: declarations of further functions that it may call.
+ * Functions of type () → () that store once, load a few times, and call each other, the host (`host.log`) and their imports (`host.other`):
+ * by name, through tables and through references. `host.stores` is the number of stores so far.
+ * All stores go to the same address, each with a value of its own.
+ * The seed decides how often each function is exported, and the content of tables, globals and element segments of every kind.
+ * @param imports declarations of further functions that the module may call
  */
 export function enteredModule(seed: number, imports: readonly string[] = []): EnteredModule {
   const choices = new Choices(seed);
@@ -98,7 +100,6 @@ function call(choices: Choices, all: readonly string[], table: string, how: "" |
   return `(if (i32.eqz (ref.is_null (table.get ${table} (i32.const ${slot})))) (then ${indirect}))`;
 }
 
-/** Fills some slots of a table, in one of the ways there are. */
 function segment(choices: Choices, functions: readonly string[], number: number): string {
   const table = choices.of(["$t", "$u"]);
   const at = choices.below(SLOTS - functions.length + 1);

@@ -3,7 +3,7 @@ import { assemble, LIBRARY } from "../../../cli/support/programs.ts";
 import { browse, isInstalled } from "./support/browse.ts";
 
 const LIBRARY_BYTES = assemble(LIBRARY);
-/** A module inside of the script that compiles it at once; one block per instance. */
+/** A script with an inline module, which it compiles at once; one block per instance. */
 const INLINED = `
 const bytes = Uint8Array.from([${LIBRARY_BYTES.join()}]);
 const names = Object.getOwnPropertyNames(globalThis).filter((name) => /memshade/.test(name));
@@ -18,11 +18,10 @@ const makeLater = async () => {
   const { instance } = await WebAssembly.instantiate(bytes, { host: { notify() {} } });
   instance.exports.fill(1);
 };`;
-/** What each of them says of what it saw. */
 const PLAIN = "0,7,7,0,false";
 
 const tell = (what: string): string => `fetch("/told", { method: "POST", body: ${what} })`;
-/** Tells what `data` is where requests are forbidden. */
+/** Sends `data` by a form, for pages that may not make requests. */
 const TELL_BY_FORM = `const form = document.createElement("form"); document.documentElement.append(form);
   form.method = "post"; form.action = "/told"; form.enctype = "text/plain"; form.innerHTML = '<input name="a">'; form.firstChild.value = data; form.submit();`;
 const page = (script: string, head = ""): string =>
@@ -32,7 +31,7 @@ const WORKER = `${INLINED} makeLater().then(() => postMessage(makeNow()));`;
 const heard = (made: string): string =>
   `{ const worker = ${made}; worker.onmessage = ({ data }) => ${tell("data")}; worker.onerror = (e) => ${tell("'error ' + e.message")}; }`;
 
-/** The ways to a context of each kind: two blocks, and one of them compiled at once. */
+/** Ways to create a context of each kind: two blocks, one of them in a module that is compiled synchronously. */
 const KINDS: readonly [what: string, site: Record<string, string>, allocations?: number][] = [
   ["a page", { "/": page(`${INLINED} makeLater().then(() => ${tell("makeNow()")});`) }],
   [

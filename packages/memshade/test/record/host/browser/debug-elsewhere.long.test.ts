@@ -11,7 +11,7 @@ import { browse, isInstalled } from "./support/browse.ts";
 const PROGRAMS = new URL("../../../fixtures/programs/", import.meta.url);
 const read = (name: string) => new Uint8Array(readFileSync(new URL(name, PROGRAMS)));
 
-/** A page that runs a module, fetched in one of the ways that pages have. */
+/** A page that fetches a module in one of the ways that pages use, and runs it. */
 const page = (make: string): string => `<!doctype html><script>
   ${make}.then(({ instance }) => instance.exports._start()).then(() => "done", String)
     .then((body) => fetch("/told", { method: "POST", body }));
@@ -21,7 +21,7 @@ const AS_BYTES = page(
   `fetch("/build/app.wasm").then((answer) => answer.arrayBuffer()).then((bytes) => WebAssembly.instantiate(bytes, {}))`,
 );
 
-/** A module without names and debug information, which says where that is. */
+/** A module without names and debug information, with a section that gives their URL. */
 function pointing(bytes: Uint8Array, url: string): Uint8Array {
   const text = [...Buffer.from("external_debug_info")];
   const content = [text.length, ...text, url.length, ...Buffer.from(url)];
@@ -35,7 +35,6 @@ function pointing(bytes: Uint8Array, url: string): Uint8Array {
   ]);
 }
 
-/** Functions and lines of the places of a run. */
 function placesOf(run: Run | undefined): string[] {
   return (run?.modules[0]?.places ?? []).flatMap(({ frames }) =>
     frames.map(({ function: name, file, line }) => `${name} ${file?.replace(/^\.\//, "")}:${line}`),

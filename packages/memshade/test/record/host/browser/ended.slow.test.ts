@@ -8,14 +8,14 @@ import { CHROMIUM, isInstalled, serve } from "./support/browse.ts";
 const isLinux = process.platform === "linux";
 if (!isLinux) console.warn("SKIPPED: processes are looked for in /proc");
 
-/** A run whose browser keeps all it has of temporary files below a folder of the test. */
+/** Starts a run whose browser keeps all its temporary files below a folder of the test. */
 function begin(temporary: string, browser: string, url: string): { started: Started; cwd: string } {
   const cwd = newFolder();
   const args = ["browser", "--headless", "--browser", browser, "--out", "run", url];
   return { cwd, started: startMemshade(args, { cwd, input: "", env: { TMPDIR: temporary } }) };
 }
 
-/** Command lines of the processes that have the folder in their environment, or their arguments, which some write over. */
+/** Command lines of the processes that have the folder in their environment or arguments; some processes overwrite one of them. */
 function processesOf(temporary: string): string[] {
   return readdirSync("/proc").flatMap((id) => {
     try {
@@ -24,25 +24,24 @@ function processesOf(temporary: string): string[] {
       );
       return (line + environment).includes(temporary) ? [line] : [];
     } catch {
-      // It is no process, or has ended.
+      // The entry is no process, or the process has ended.
       return [];
     }
   });
 }
 
-/** The paths of sockets below it are short. */
+/** Paths of sockets are limited in length, so the folder's name is short. */
 function shortFolder(): string {
   const folder = mkdtempSync("/tmp/memshade-test-");
   onTestFinished(() => rmSync(folder, { recursive: true }));
   return folder;
 }
 
-/** The process that a folder is for the time of. */
 function ownerOf(folder: string): number | undefined {
   try {
     return JSON.parse(readFileSync(join(folder, "owner"), "utf8")).pid;
   } catch {
-    // It is somebody else's, or no such folder.
+    // The folder belongs to another user, or does not exist.
     return undefined;
   }
 }
@@ -51,7 +50,6 @@ async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await wait(50);
 }
 
-/** A page that tells that it is there. */
 const SITE = { "/": '<script>fetch("/told", { method: "POST", body: "here" })</script>' };
 
 describe.skipIf(!isInstalled || !isLinux)("memshade browser that is ended", () => {
@@ -100,7 +98,7 @@ describe.skipIf(!isInstalled || !isLinux)("memshade browser that is ended", () =
       (name) => ownerOf(join("/tmp", name)) === killed.started.child.pid,
     );
     expect(left).toEqual([expect.stringMatching(/^memshade-chromium-/)]);
-    // What still ends writes there, behind the back of whoever removes it.
+    // A process that is still ending writes to the folder while it is removed.
     await until(() => processesOf(join("/tmp", left[0])).length === 0);
     const next = begin(temporary, CHROMIUM, page.url);
     await page.next();

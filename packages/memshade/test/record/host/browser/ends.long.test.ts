@@ -13,7 +13,7 @@ const make = async (notify = () => {}) =>
 const page = (script: string): string =>
   `<!doctype html><meta charset="utf-8"><script>${MAKE}${script}</script>`;
 const SITE = { "/library.wasm": assemble(LIBRARY) };
-/** Allocates three blocks and one more, tells its page, and never comes back. */
+/** Allocates three blocks and one more, notifies its page, and never returns. */
 const BUSY = `${MAKE} make(() => postMessage("busy")).then((wasm) => { wasm.fill(3); wasm.spin(); });`;
 
 describe.skipIf(!isInstalled)("the end of a context", () => {

@@ -14,7 +14,6 @@ const INSTANCE: AgentMessage & { kind: "instance" } = {
   memories: { heap: 65536 },
 };
 
-/** Follows one instance, and sees its tables as the recorder does. */
 function follow(): { images: Images; tables: Uint8Array } {
   let tables!: Uint8Array;
   const recorder = {

@@ -17,7 +17,6 @@ const page = (script: string): string =>
 const BYTES = assemble(LIBRARY);
 const SITE = { "/library.wasm": BYTES };
 
-/** The module with so many bytes in a section of its own. */
 function padded(bytes: Uint8Array, more: number): Uint8Array {
   const size: number[] = [];
   for (let rest = more + 2; ; rest = Math.floor(rest / 128)) {
@@ -27,7 +26,6 @@ function padded(bytes: Uint8Array, more: number): Uint8Array {
   return Buffer.concat([bytes, Uint8Array.of(0, ...size, 1, "p".charCodeAt(0)), new Uint8Array(more)]);
 }
 
-/** The renderers of the browser that a process has started. */
 function renderersOf(memshade: number): number[] {
   const processes = readdirSync("/proc").flatMap((name) => {
     try {
@@ -52,7 +50,7 @@ describe.skipIf(!isInstalled)("a page at its limits", () => {
   it("fills tables that are too small, and nothing is counted less", async () => {
     const require = createRequire(import.meta.url);
     const folder = dirname(require.resolve("sql.js"));
-    // sql.js names a database by a random number, which has more digits or fewer.
+    // sql.js names a database by a random number, whose count of digits varies.
     const site = {
       "/sql-wasm.wasm": readFileSync(join(folder, "sql-wasm.wasm")),
       "/sql-wasm.js": readFileSync(join(folder, "sql-wasm.js")),

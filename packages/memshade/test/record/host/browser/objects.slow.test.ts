@@ -10,7 +10,7 @@ const MODULE = new Uint8Array(
 );
 const ARGS = ["--tool", "objects", "--sample-bytes", "1024"];
 const POINTS = 20_000;
-/** A point has 36 bytes, and one in eight is kept. */
+/** A point has 36 bytes. The program keeps one in eight. */
 const KEPT_BYTES = (POINTS / 8) * 36;
 
 const RUN = `async function run() {
@@ -19,7 +19,7 @@ const RUN = `async function run() {
   return instance.exports.run(${POINTS});
 }`;
 
-/** The page runs the program in a worker, too, or is left for another. */
+/** Pages: the page also runs the program in a worker, or navigates to another page. */
 function siteOf(page: string) {
   return {
     "/": `<!doctype html><script>${RUN}\n${page}</script>`,

@@ -12,7 +12,7 @@ import { CHROMIUM, isInstalled, serve } from "./support/browse.ts";
 const SHIM = fileURLToPath(new URL("../../../../bin/memshade.js", import.meta.url));
 const isBuilt = existsSync(fileURLToPath(new URL("../../../../dist/main.js", import.meta.url)));
 
-/** What Puppeteer 25 starts a browser with, but for the folder of the profile. */
+/** Arguments that Puppeteer 25 starts a browser with, except the profile folder. */
 const ARGUMENTS = [
   "--allow-pre-commit-input",
   "--disable-background-networking",
@@ -51,7 +51,6 @@ const ARGUMENTS = [
 // biome-ignore lint/suspicious/noExplicitAny: answers of the protocol
 type Answer = Record<string, any>;
 
-/** Starts memshade as a client does, and speaks the protocol with it. */
 function startAsClient(out: string) {
   const child = spawn(SHIM, [...ARGUMENTS, `--user-data-dir=${newFolder()}`, "--remote-debugging-pipe"], {
     stdio: ["ignore", "ignore", "pipe", "pipe", "pipe"],

@@ -10,7 +10,7 @@ const SQL_JS = dirname(createRequire(import.meta.url).resolve("sql.js"));
 const GLUE = readFileSync(join(SQL_JS, "sql-wasm-browser.js"), "utf8");
 const MODULE = new Uint8Array(readFileSync(join(SQL_JS, "sql-wasm-browser.wasm")));
 
-/** What page and script let SQLite do. The name of the database, which sql.js draws by lot, would have nine digits or ten. */
+/** Work that the page and its script make SQLite do. The name that sql.js gives the database at random would have nine or ten digits. */
 const TOUR = `
 Math.random = () => 0.5;
 async function tour(initSqlJs, options) {
@@ -64,7 +64,7 @@ describe.skipIf(!isInstalled)("sql.js in a page and under memshade node", () => 
     const args = ["--tool", "heap,waste,workingset"];
     const served = await serve(SITE);
     const [first, second] = [await browseAt(served, args), await browseAt(served, args)];
-    // What the process took is never the same twice; the page shows it.
+    // Measures of the process differ in each run, and the page shows them.
     const files = readdirSync(first.folder).filter(
       (name) => !["measured.json", "report.html"].includes(name),
     );
@@ -79,7 +79,7 @@ describe.skipIf(!isInstalled)("sql.js in a page and under memshade node", () => 
   });
 });
 
-/** Hands out blocks one behind the other, and has the memory grow by a page where it ends. */
+/** Allocates blocks one after the other, and grows the memory by a page when it is full. */
 const GROWING = `(module
   (memory (export "memory") 1 40)
   (global $top (mut i32) (i32.const 1024))
@@ -100,7 +100,7 @@ const GROWING = `(module
       (i32.store (i32.sub (i32.add (local.get $block) (local.get $bytes)) (i32.const 8)) (i32.const 7))))
     (local.get $block)))`;
 
-/** Grows by the module's own instruction, then by the page's call, then beyond what is allowed. */
+/** Grows the memory by the module's own instruction, then by the page's call, then beyond the maximum. */
 const GROW = `
 function grow({ memory, fill }) {
   const pages = (buffer) => buffer.byteLength / 65536;

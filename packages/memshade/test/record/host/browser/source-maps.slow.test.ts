@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { assemble, LIBRARY } from "../../../cli/support/programs.ts";
 import { browse, isInstalled } from "./support/browse.ts";
 
-/** Everything of the script was written in the second line of `src/app.ts`. */
+/** Maps the whole script to the second line of `src/app.ts`. */
 const MAP = { version: 3, sources: ["../src/app.ts"], names: [], mappings: "AACA" };
 const SCRIPT = `WebAssembly.instantiateStreaming(fetch("/library.wasm"), { host: { notify() {} } }).then(function start({ instance }) { instance.exports.fill(3); fetch("/told", { method: "POST", body: "done" }); });`;
 

@@ -4,7 +4,7 @@ import { browse, isInstalled } from "./support/browse.ts";
 
 const MAILBOX = new URL("../../../fixtures/programs/threads/mailbox.wasm", import.meta.url);
 
-/** `join` makes an instance of a thread, whose stack is its own. */
+/** `join` makes an instance for a thread, with a stack of its own. */
 const JOIN = `
 const join = (module, memory, number) => {
   const { exports } = new WebAssembly.Instance(module, { env: { memory } });
@@ -12,7 +12,7 @@ const join = (module, memory, number) => {
   return exports;
 };`;
 
-/** Starts two threads beside its own, which exchange blocks, and says what the program has counted. */
+/** Starts two threads besides its own that exchange blocks, and reports the program's own counts. */
 const MAIN = `${JOIN}
 const exchange = async (module) => {
   const memory = new WebAssembly.Memory({ initial: 17, maximum: 1024, shared: true });

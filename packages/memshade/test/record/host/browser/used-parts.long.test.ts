@@ -18,7 +18,7 @@ interface Database {
   close(): void;
 }
 
-/** SQLite at work, a part of which it gives back; its tables, and what the module says of itself. */
+/** Runs SQLite, which frees a part of its memory; returns the tables and the module's own figures. */
 async function work(tools: ToolOptions, rows: number) {
   const { bytes, info } = instrument(ORIGINAL, {
     ...toInstrumentOptions(tools),
@@ -26,7 +26,7 @@ async function work(tools: ToolOptions, rows: number) {
     sharedShadow: true,
   });
   let memories: ShadowMemories = {};
-  // It makes one instance, whoever asks.
+  // The package caches a single instance, so the cache is cleared first.
   delete require.cache[require.resolve("sql.js")];
   const initSqlJs = require("sql.js") as (options: object) => Promise<{ Database: new () => Database }>;
   const SQL = await initSqlJs({
@@ -45,7 +45,6 @@ async function work(tools: ToolOptions, rows: number) {
   return { info, memories };
 }
 
-/** A memory with what is in parts of another one, and zeros. */
 function copyOf(memory: WebAssembly.Memory, parts: readonly MemoryRange[]): WebAssembly.Memory {
   const pages = memory.buffer.byteLength / 65536;
   const copy = new WebAssembly.Memory({ initial: pages, maximum: pages, shared: true });
@@ -77,7 +76,7 @@ describe("the parts of tables that are used", () => {
         workingset: {
           interval: 100_000,
           attribution: { firstTouch: true, owners: true, fill: true },
-          locality: { method: "exact" },
+          locality: { rate: 1 },
         },
       },
     ],

@@ -20,7 +20,6 @@ interface Exports {
   release(block: number): void;
 }
 
-/** A registry whose objects are collected when a test says so. */
 class FakeRegistry {
   readonly #callback: (held: unknown) => void;
 
@@ -37,7 +36,6 @@ const scope = { FinalizationRegistry: FakeRegistry as unknown as typeof Finaliza
 hookFinalizers(scope);
 const Registry = scope.FinalizationRegistry as unknown as typeof FakeRegistry;
 
-/** What the collector gave back, by the size of blocks. */
 async function collectedBy(run: (exports: Exports) => unknown): Promise<Record<number, BlockCollection>> {
   const { bytes, info } = instrument(MODULE);
   const { instance } = await WebAssembly.instantiate(bytes as BufferSource);
@@ -64,7 +62,7 @@ describe("what JavaScript's collector gives back", () => {
       registry.collect(...blocks);
       await Promise.resolve();
     });
-    // Three blocks, after which 12, 11 and 10 others were allocated.
+    // Three blocks; 12, 11 and 10 other blocks were allocated after them.
     expect(collected).toEqual({ 4000: { blocks: 3, bytes: 12_000, lifetime: 12 + 11 + 10 } });
   });
 

@@ -12,7 +12,7 @@ import { assemble } from "../../../cli/support/programs.ts";
 const ORIGINAL = assemble(
   '(module (memory (export "memory") 1) (func (export "f") (result i32) (i32.const 1)))',
 );
-/** Stands for the instrumented form: one export more. */
+/** A replacement for the instrumented module: it has one more export. */
 const REWRITTEN = assemble(
   '(module (memory (export "memory") 1) (func (export "f") (result i32) (i32.const 1)) (memory (export "memshade.memory") 1))'.replace(
     '(memory (export "memshade.memory") 1)',
@@ -27,7 +27,7 @@ interface Seen {
   instantiated: string[][];
 }
 
-/** A WebAssembly namespace of its own, hooked with an observer that replaces `ORIGINAL` by `replacement`. */
+/** A separate WebAssembly namespace, hooked with an observer that replaces `ORIGINAL` by `replacement`. */
 function hooked(
   replacement: Uint8Array | undefined,
   wasm = vm.runInNewContext("WebAssembly") as typeof WebAssembly,

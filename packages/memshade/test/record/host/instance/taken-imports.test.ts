@@ -4,7 +4,7 @@ import { hookWebAssembly } from "../../../../src/record/host/instance/hook-webas
 import { instrument, type ToolName } from "../../../../src/record/tools/index.ts";
 import { assemble } from "../../../cli/support/programs.ts";
 
-/** A WebAssembly namespace of its own that instruments every module. */
+/** A separate WebAssembly namespace that instruments every module. */
 function instrumenting(tools: ToolName[]): typeof WebAssembly {
   const wasm = vm.runInNewContext("WebAssembly") as typeof WebAssembly;
   hookWebAssembly(wasm, {
@@ -27,7 +27,7 @@ const IMPORTING = assemble(`(module
   (import "wasi_snapshot_preview1" "random_get" (func $random (param i32 i32) (result i32)))
   (func (export "f") (drop (call $random (i32.const 0) (i32.const 8))) (call $tick) (drop (i32.load (i32.const 0)))))`);
 
-/** Objects of objects that make what they are asked for, and keep nothing. */
+/** Import objects that create a value on each access and store none. */
 function maker(asked: string[]): WebAssembly.Imports {
   const values: Record<string, () => unknown> = {
     memory: () => new WebAssembly.Memory({ initial: 1, maximum: 2 }),

@@ -31,7 +31,7 @@ it("custom sections are found as the engine finds them", () => {
       for (const name of ["a", "name", "größe", "", "other"]) {
         const sections = WebAssembly.Module.customSections(module, name);
         expect(customSectionsOf(bytes, name)).toEqual(sections);
-        // Slices of such an array are views.
+        // Slices of a Buffer are views of it.
         expect(customSectionsOf(Buffer.from(bytes), name)).toEqual(sections);
       }
     }),

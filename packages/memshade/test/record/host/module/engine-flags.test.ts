@@ -31,7 +31,7 @@ it("a flag that the user has set stays set", () => {
 describe("functions of the engine's embedder that it calls in a fast way", () => {
   const NO_FAST_CALLS = "--no-turbo-fast-api-calls";
 
-  /** The flags that are set when something is compiled by an engine of this version. */
+  /** Flags that are set while an engine of this version compiles. */
   function flagsOf(v8Version: string): string[] {
     const flags: string[] = [];
     vi.spyOn(v8, "setFlagsFromString").mockImplementation((flag) => void flags.push(flag));

@@ -4,7 +4,7 @@ import type { WasteObjects } from "../../../../src/profile/model/waste.ts";
 import { moduleTypes } from "../../../../src/record/host/module/module-types.ts";
 import { runWaste } from "../../tools/waste/events.ts";
 
-/** Finds the site of a function of a program with debug information. */
+/** Returns a function that finds the site in a function of a program with debug information. */
 function sitesOf(program: string): (name: string) => WasteObjects {
   const file = new URL(`../../../fixtures/programs/debug/${program}.wasm`, import.meta.url);
   const module = new Uint8Array(readFileSync(file));

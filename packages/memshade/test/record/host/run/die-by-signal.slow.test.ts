@@ -12,7 +12,7 @@ describe.skipIf(process.platform === "win32")("a process that dies by the signal
     "SIGSEGV",
     "SIGKILL",
     "SIGUSR2",
-    // Node ignores this one, and starts a debugger by the next.
+    // Node ignores SIGPIPE, and starts a debugger on the next signal.
     "SIGPIPE",
     "SIGUSR1",
   ])("shows it to its parent: %s", (name) => {

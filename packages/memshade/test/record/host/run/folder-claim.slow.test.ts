@@ -31,7 +31,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 
-/** The files of a run that recorded `heap`, and maybe something that other runs have not. */
+/** Files of a run that recorded `heap`, and optional files that other runs lack. */
 function filesOf(heap: number, ...more: string[]) {
   const files = {
     heap: "heap.memprofraw",
@@ -46,16 +46,15 @@ function filesOf(heap: number, ...more: string[]) {
 
 const heapIn = (folder: string) => [...readFileSync(join(folder, "heap.memprofraw"))];
 
-/** A file that cannot be written: its name leads into a folder that is not there. */
+/** A file that cannot be written: its path leads into a missing folder. */
 const impossible = { name: "missing/file", contents: "" };
 
-/** Who a process was that has ended. */
 function deadProcess(): string {
   const { pid } = spawnSync(process.execPath, ["-e", ""]);
   return JSON.stringify({ pid, host: hostname(), started: "long ago" });
 }
 
-/** What a process leaves that is killed while it writes: its claim, and in that some of the files. */
+/** Creates the claim of a process that was killed while writing, with some of the files in it. */
 function leaveClaim(owner: string, ...inside: string[]): string {
   const claim = join(home, ".run.partial");
   mkdirSync(claim);
@@ -301,7 +300,7 @@ describe("a process", () => {
   });
 
   it.skipIf(process.platform === "win32")("has ended when only its parent has not noticed yet", async () => {
-    // What the shell becomes knows nothing of the child that the shell has started.
+    // `exec` replaces the shell, and the new program has no record of the shell's child.
     const parent = spawn("sh", ["-c", "sleep 60 >&2 & echo $!; exec sleep 60"], {
       stdio: ["ignore", "pipe", "ignore"],
     });

@@ -5,7 +5,7 @@ import { KeptInstances } from "../../../../src/record/host/run/recorder.ts";
 const MODULES = [{ index: 0 }, { index: 1 }] as RunModule[];
 const FRAMES = ["main", "begin"].map((name) => ({ name, file: "/a.mjs", line: 1 }));
 
-/** Thread 0 knows a stack `begin < main` as number 2, and has made four instances there of module 1. */
+/** Thread 0 has stack 2, `begin < main`, and has made four instances of module 1 there. */
 function fourInstances(): KeptInstances {
   const kept = new KeptInstances();
   kept.learnStacks(0, { frames: FRAMES, stacks: [0, 0, 1, 1] });

@@ -85,7 +85,7 @@ describe.skipIf(process.platform !== "linux")("what is kept from run to run", ()
       chmodSync(join(home, "memshade"), 0o777);
       expect(compiledCodeFolder()).toBeUndefined();
       chmodSync(join(home, "memshade"), 0o700);
-      // Node makes them by the umask.
+      // Node creates the folders with the permissions of the umask.
       const made = join(home, "memshade/node/v24.0.0-x64-0");
       mkdirSync(made);
       writeFileSync(join(made, "code"), "");

@@ -51,7 +51,7 @@ describe("folders for the time of one process", () => {
     const command = `${mounts} && '${process.execPath}' --input-type=module --eval '${script}'`;
     expect(spawnSync("unshare", ["--mount", "sh", "-c", command]).status).toBe(0);
     expect(readdirSync(killed)).toContain("owner");
-    // What was in use is not any more.
+    // The folders that were in use are now unused.
     removeLeftFolders(parent, "test");
     expect(existsSync(killed)).toBe(false);
   });

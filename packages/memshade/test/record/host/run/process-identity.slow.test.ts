@@ -18,7 +18,7 @@ if (!canUnshare) console.warn("SKIPPED: there are no namespaces of process ids h
 
 const SOURCE = fileURLToPath(new URL("../../../../src/record/host/run/", import.meta.url));
 
-/** Runs a line of JavaScript with what `owned-folders.ts` and `process-identity.ts` export, in a container or not. */
+/** Runs a line of JavaScript with the exports of `owned-folders.ts` and `process-identity.ts`, in a container or outside. */
 function argumentsOf(line: string): string[] {
   const script = `import * as folders from "${SOURCE}owned-folders.ts"; import * as identity from "${SOURCE}process-identity.ts"; ${line}`;
   return ["--input-type=module", "--eval", script];
@@ -47,7 +47,7 @@ describe.skipIf(!canUnshare)("processes of containers that share a folder", () =
     const ended = new Promise((end) => container.once("exit", end));
     container.stdin.end();
     await ended;
-    // Whoever is in a container itself cannot tell.
+    // A process that runs in a container itself cannot see the process.
     expect(isRunning(identity)).toBe(!isSeenFromHere(identity));
   });
 

@@ -14,7 +14,6 @@ describe("the memory of a process", () => {
 
   const path = join(folder, "heap.1");
 
-  /** The memory of a process that allocates nothing. */
   function makeMemory(version = HEADER_VERSION): void {
     const file = openSync(path, "w+");
     ftruncateSync(file, MEMORY_AT + MEMORY_BYTES);

@@ -8,10 +8,9 @@ import { classifyBlocks } from "../../../../src/record/tools/heap/read/reach/cla
 const PAGE_BYTES = 4096;
 const NAMES = ["", "reachable", "possible", "lost", "indirect"];
 
-/** A process of words at addresses, and lines as the kernel tells what is mapped. */
+/** A process made of words at addresses, and of map lines as the kernel writes them. */
 export class MadeUpProcess implements ReadableProcess {
   readonly #pages = new Map<number, Uint8Array>();
-  /** Pages that were read. */
   readonly seen = new Set<number>();
   readonly #maps: string;
 
@@ -24,7 +23,6 @@ export class MadeUpProcess implements ReadableProcess {
       .join("\n");
   }
 
-  /** Puts a word somewhere. */
   put(address: number, value: number): this {
     const start = Math.floor(address / PAGE_BYTES) * PAGE_BYTES;
     const page = this.#pages.get(start) ?? new Uint8Array(PAGE_BYTES);
@@ -46,7 +44,6 @@ export class MadeUpProcess implements ReadableProcess {
       pages[page] = this.#pages.has(address + page * PAGE_BYTES) ? 1 : 0;
   }
 
-  /** What becomes of blocks at addresses, with sizes. */
   kinds(blocks: readonly (readonly [number, number])[], more: Partial<RootSources> = {}): string[] {
     const list = new BlockList(
       Float64Array.from(blocks, ([start]) => start),

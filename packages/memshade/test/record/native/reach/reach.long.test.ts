@@ -11,7 +11,6 @@ import { canCompile, compileProgram, memshade, memshadeRun, runIn } from "../sup
 const CASES = canCompile ? sharedPath("fixtures/reach") : undefined;
 const OUTSIDE = canCompile ? sharedPath("fixtures/outside/native") : undefined;
 
-/** Bytes and blocks that are lost, indirectly and possibly lost, and reachable. */
 function kindsIn(folder: string): string {
   const reach = runIn(folder).heap!.reach!;
   return [
@@ -199,7 +198,6 @@ describe.skipIf(!canCompile)("live blocks of a native program", () => {
   });
 });
 
-/** The program below memshade and its launcher. */
 function descendantOf({ pid }: ChildProcess): number {
   const children = (of: number) =>
     readFileSync(`/proc/${of}/task/${of}/children`, "utf8").split(" ").filter(Boolean).map(Number);

@@ -52,7 +52,7 @@ describe("live blocks of a process", () => {
     const process = new MadeUpProcess([[AREA, AREA + 4 * MIB, "rw-p"]]);
     const large = [AREA + MIB + 16, MIB - 32] as const;
     process.put(AREA + MIB + 8, MIB + 2);
-    // Behind the block's end, on its last page, and on the first page of what is the program's.
+    // The first pointer is behind the block's end, on its last page; the second is on the first page of the program's own data.
     process.put(AREA + 2 * MIB - 8, large[0]);
     expect(process.kinds([large])).toEqual(["lost"]);
     expect(process.put(AREA + 2 * MIB, large[0]).kinds([large])).toEqual(["reachable"]);
@@ -65,7 +65,7 @@ describe("live blocks of a process", () => {
       [OBJECT + 2 * PAGE, AREA, "rw-p", 7, "/bin/program"],
       [AREA, AREA + MIB, "rw-p"],
     ]);
-    // One segment, which ends a page behind what is in the file.
+    // One segment that ends a page behind the content of the file.
     process
       .put(OBJECT, 0x464c457f)
       .put(OBJECT + 32, 64)
@@ -81,7 +81,7 @@ describe("live blocks of a process", () => {
     process.put(STACK + MIB / 2, BLOCK[0]);
     expect(process.kinds([BLOCK], { stacks: [STACK + MIB / 4] })).toEqual(["reachable"]);
     expect(process.kinds([BLOCK], { stacks: [STACK + MIB / 2 + 8] })).toEqual(["lost"]);
-    // Nobody is on it any more.
+    // No thread uses this stack any more.
     expect(process.kinds([BLOCK])).toEqual(["lost"]);
   });
 
@@ -110,7 +110,7 @@ describe("live blocks of a process", () => {
       for (const [at, value] of Object.entries(words)) process.put(BLOCK[0] + Number(at), value);
       return process.kinds([[BLOCK[0], size]]);
     };
-    // An array of five objects; a string of 10 letters and its owners; a thread's vector of 15 entries; an array of no objects.
+    // An array of five objects; a string of 10 letters with its owners; a thread's vector of 15 entries; an empty array.
     expect(by(48, 8, { 0: 5 })).toEqual(["reachable"]);
     expect(by(48, 8, { 0: 7 })).toEqual(["possible"]);
     expect(by(35, 24, { 0: 4, 8: 10 })).toEqual(["reachable"]);

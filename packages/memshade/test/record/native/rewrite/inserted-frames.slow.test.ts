@@ -15,10 +15,10 @@ const hasGdb = gdb.stdout?.trim() === "1";
 if (!hasGdb) console.warn("SKIPPED: gdb with Python is not installed: it walks no stack from inserted code");
 
 const STEPS = 1500;
-/** After how many accesses, within the steps, somebody is asked to end an interval. */
+/** Number of accesses within the steps after which the parent is asked to end an interval. */
 const ACCESSES = 60;
 
-/** All registers and flags are in use in a loop, three calls deep; strings are copied and compared. */
+/** A loop three calls deep that uses all registers and flags; strings are copied and compared. */
 const SOURCE = `
 #include <string.h>
 struct node { int value; struct node *next; int pad[14]; };
@@ -42,7 +42,7 @@ __attribute__((noinline)) long outer(int k) { return middle(k) ^ 1; }
 int main(int n) { nodes[0].next = nodes + 1; nodes[1].next = nodes + 2; return outer(20 * n) == 5; }
 `;
 
-/** What a copy of the dynamic linker does otherwise. */
+/** Maps the shadows, which otherwise a copy of the dynamic linker does. */
 const mapShadows = (tool: InsertedTool): string => {
   const { shadows } = nativeTool(tool.name, tool.options);
   const calls = shadows.map(
@@ -51,7 +51,7 @@ const mapShadows = (tool: InsertedTool): string => {
   return `#include <sys/mman.h>\n__attribute__((constructor)) void map(void) { ${calls.join(" ")} }\n`;
 };
 
-/** Prints the stack pointer and the functions of the stack, in front of each of some instructions. */
+/** Prints the stack pointer and the functions of the stack before each of some instructions. */
 const stepping = (address: number): string => `
 gdb.execute("break *${address}")
 gdb.execute("run", to_string=True)
@@ -68,7 +68,7 @@ for step in range(${STEPS}):
     gdb.execute("stepi", to_string=True)
 `;
 
-/** The innermost function may be a part of the new code that has no name of its own, and what that calls. */
+/** The innermost frames may be a part of the new code without a name, and its callees. */
 function isWhole(names: readonly string[]): boolean {
   const [main, outer, middle, inner] = names.toReversed();
   if (main !== "main" || outer !== "outer" || names.length > 5) return false;

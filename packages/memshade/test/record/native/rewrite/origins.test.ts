@@ -25,7 +25,7 @@ describe.skipIf(!isThere)("origins of new code", () => {
     const origins = new Origins(kept);
     const [instruction, old] = [new Instruction(), new Instruction()];
     let calls = 0;
-    // Addresses of code are offsets in the file here.
+    // Code addresses are file offsets in this test.
     for (let at = origins.start; at < origins.start + newText; at += instruction.length) {
       decode(bytes, at, instruction);
       const start = origins.originOf(at);

@@ -17,9 +17,9 @@ const folder = mkdtempSync(join(tmpdir(), "memshade-rewrite-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 let files = 0;
-/** What a program prints: memory, registers and flags. */
+/** Memory, registers and flags that a program prints. */
 function stateBehind(program: Uint8Array): string {
-  // A file that was just run is busy for a moment.
+  // A file that has just run is busy for a moment.
   const path = join(folder, `program${files++}`);
   writeFileSync(path, program, { mode: 0o755 });
   const { status, signal, stdout } = spawnSync(path, { timeout: 10_000 });

@@ -19,7 +19,7 @@ import { poison } from "./support/poison.ts";
 const folder = mkdtempSync(join(tmpdir(), "memshade-rewrite-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** The program and its libraries but the dynamic linker, rewritten, in a folder of their own. */
+/** Rewrites the program and its libraries except the dynamic linker into a folder of their own. */
 function rewriteAll(program: string, plan: PlanBlock, name: string): string {
   const into = join(folder, `${basename(program)} ${name}`);
   mkdirSync(into);

@@ -16,7 +16,7 @@ if (!hasGdb) console.warn("SKIPPED: gdb is not installed: it walks no rewritten 
 
 function rewritten(path: string, plan = poison(1)): string {
   const to = `${path}.rewritten`;
-  // It runs with the dynamic linker of the system, or with none.
+  // The program runs with the system's dynamic linker, or with none.
   writeFileSync(to, rewriteFile(readFileSync(path), plan).bytes, { mode: 0o755 });
   return to;
 }
@@ -26,7 +26,6 @@ function outcome(program: string, args: readonly string[] = []): unknown {
   return { status, signal, stdout };
 }
 
-/** A program that ends in the middle of a function. */
 function compileAborting(target: string, options: readonly string[]): void {
   const source = join(folder, "aborting.c");
   const code =
@@ -37,7 +36,6 @@ function compileAborting(target: string, options: readonly string[]): void {
   if (status !== 0) throw new Error("gcc failed");
 }
 
-/** The functions of a stack, innermost first, as far as `main`. */
 function stackByGdb(program: string): string[] {
   const args = ["-q", "-nx", "-batch", "-ex", "run", "-ex", "bt", program];
   const { stdout } = spawnSync("gdb", args, { encoding: "utf8" });
@@ -45,7 +43,7 @@ function stackByGdb(program: string): string[] {
   return names.slice(0, names.indexOf("main") + 1);
 }
 
-/** A function with a table to jump by, and distances to code that it only reads: both by way of one register. */
+/** A function with a jump table, and distances to code that it only reads, both addressed through one register. */
 const READ_DISTANCES = `
 __asm__(".text\\n.type f, @function\\nf:\\n.cfi_startproc\\n"
   "lea numbers(%rip), %rdx\\nmovslq (%rdx), %rax\\nadd %rdx, %rax\\nlea first(%rip), %rcx\\nsub %rcx, %rax\\n"
@@ -55,7 +53,7 @@ __asm__(".text\\n.type f, @function\\nf:\\n.cfi_startproc\\n"
 int f(int);
 int main(int n) { return 10 * f(n) + f(n - 1); }`;
 
-/** Functions of three bytes, one right behind the other, that are called by pointers and have no nops between them. */
+/** Three-byte functions, directly adjacent without nops, called by pointers. */
 const PACKED = `
 __asm__(".text\\nfirst:\\n.rept 100\\n.cfi_startproc\\nmovl (%rdi), %eax\\nret\\n.cfi_endproc\\n.endr\\n"
   ".cfi_startproc\\nxorl %eax, %eax\\nret\\n.cfi_endproc\\n.data\\n.quad first\\n.text");

@@ -107,7 +107,7 @@ describe.skipIf(!canCompile || !hasNamespaces)("a rewritten program that uses it
   it.each(["heap", "waste", "workingset"])(
     "says so at its end where it has read jumps in the place of its code, and has its own code the next time (%s)",
     (tool) => {
-      // What runs have found out is kept by paths of programs.
+      // Results of earlier runs are stored by the program's path.
       const program = join(mkdtempSync(join(folder, tool)), "program");
       compileProgram("../rewritten/programs/code-read.c", program, ["-O2"]);
       const options = ["--quiet", "--tool", tool, "--out", join(folder, "out"), program, "chosen"];
@@ -217,7 +217,7 @@ describe.skipIf(!canCompile || !hasNamespaces)("a rewritten program that uses it
   );
 });
 
-/** A file whose segments with code have all rights. */
+/** A file whose code segments are readable, writable and executable. */
 function withWritableCode(file: Buffer): Buffer {
   const [headers, count] = [Number(file.readBigUInt64LE(32)), file.readUInt16LE(56)];
   for (let i = 0, at = headers; i < count; i++, at += 56) {

@@ -19,7 +19,7 @@ describe("sums of files", () => {
     folder = mkdtempSync(join(tmpdir(), "file-sums-"));
     path = join(folder, "library");
     writeFileSync(path, "one");
-    // Later, as far as anybody can tell.
+    // Sets the clock of this process forward.
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + MINUTE_MS });
   });
   afterEach(() => {
@@ -27,7 +27,6 @@ describe("sums of files", () => {
     rmSync(folder, { recursive: true });
   });
 
-  /** What another run finds. */
   function sumInNextRun(): string {
     const sums = new FileSums(folder);
     const sum = sums.sumOf(path);
@@ -35,7 +34,7 @@ describe("sums of files", () => {
     return sum;
   }
 
-  /** Puts another sum in the place of the one that is remembered, so that whoever takes it can be told. */
+  /** Replaces the stored sum by another one, so that the test can see if it is used. */
   function mark(): void {
     const kept = readFileSync(join(folder, KEPT), "utf8");
     writeFileSync(join(folder, KEPT), kept.replaceAll(sha256("one"), "remembered"));

@@ -9,7 +9,7 @@ const hasNamespaces = spawnSync("unshare", ["--mount", "true"]).status === 0;
 if (canCompile && !hasNamespaces)
   console.warn("SKIPPED: there are no mount namespaces here: no rewritten program is started");
 
-/** At a fixed address as anywhere, with room behind the file's header as without. */
+/** Programs at a fixed address and at any address, with and without room behind the file's header. */
 const KINDS = [["-no-pie"], ["-pie"], ["-no-pie", "-Wl,-z,noseparate-code"]];
 
 describe.skipIf(!canCompile || !hasNamespaces)("a rewritten program's heap", () => {

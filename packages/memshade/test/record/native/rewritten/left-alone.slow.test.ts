@@ -27,7 +27,6 @@ describe.skipIf(!canCompile)("a program whose functions have no frames", () => {
   });
 });
 
-/** Of this process. */
 const [C_LIBRARY] = /\/\S+\/libc\.so\.6/.exec(readFileSync("/proc/self/maps", "latin1")) ?? [""];
 
 describe.skipIf(!canCompile)("a program that is linked statically", () => {
@@ -57,7 +56,7 @@ describe.skipIf(!canCompile)("files that take more memory to be rewritten than t
       return files.map(({ facts }) => "refused" in facts && facts.refused.includes("--memory-limit"));
     };
     expect(await refusals(1000)).toEqual([true, true]);
-    // As much as the program takes, which is small.
+    // This limit suffices for the program, which is small, but not for the C library.
     expect(await refusals(2 ** 20)).toEqual([false, true]);
     expect(await refusals(2 ** 30)).toEqual([false, false]);
   });
@@ -67,7 +66,7 @@ describe.skipIf(!canMark)("a program of Go", () => {
   it("runs as it is, is recorded by its allocations in C, and nobody is sent to a tool that cannot follow it", () => {
     const program = join(folder, "uses-c");
     compileProgram("dragged.c", program);
-    // A program is one of Go by this section.
+    // This section marks a program as written in Go.
     writeFileSync(join(folder, "table"), "Go");
     const marked = spawnSync("objcopy", ["--add-section", `.gopclntab=${join(folder, "table")}`, program]);
     expect(marked.status).toBe(0);

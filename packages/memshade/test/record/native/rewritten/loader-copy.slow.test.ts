@@ -107,7 +107,7 @@ describe.skipIf(!isThere)("a copy of the dynamic linker", () => {
     writeFileSync(path, copy, { mode: 0o755 });
     for (const name of [program, link, "/bin/cat"]) {
       const { stdout } = spawnSync(path, [name, "/proc/self/cmdline"], { encoding: "utf8" });
-      // It is cat, which prints what it was started by.
+      // The program is cat, which prints its own arguments.
       expect(stdout).toBe([path, name, "/proc/self/cmdline", ""].join("\0"));
     }
   });
@@ -138,7 +138,7 @@ describe.skipIf(!isThere)("a copy of the dynamic linker", () => {
     writeFileSync(path, linker, { mode: 0o755 });
     writeFileSync(copy, withInterpreter(readFileSync(join(original, "main")), path), { mode: 0o755 });
     expect(spawnSync(copy).status).toBe(3);
-    // Without being told of the link, it looks beside the copy.
+    // If the link is for another file, the linker looks for libraries beside the copy.
     redirect(
       linker,
       { files: [], link: { file: "/another", path: join(original, "main") } },
@@ -151,7 +151,7 @@ describe.skipIf(!isThere)("a copy of the dynamic linker", () => {
   it("is not made of one that begins otherwise", () => {
     const file = readFileSync(LINKER);
     const entry = Number(file.readBigUInt64LE(24));
-    // jmp to itself: nothing that could stand elsewhere
+    // jmp to itself: an instruction that cannot be moved
     file.set([0xeb, 0xfe], entry);
     expect(() => loaderCopy(file, { shadows: [], slowPaths: 0 })).toThrow(/first instructions are not known/);
   });

@@ -10,7 +10,7 @@ if (canCompile && !hasNamespaces)
   console.warn("SKIPPED: there are no mount namespaces here: no rewritten program is started");
 
 const LIBC = "/lib/x86_64-linux-gnu/libc.so.6";
-/** What people do with files of a program, each by a program that is one of these files. */
+/** Ordinary commands on the files of a program, run by programs that are among these files. */
 const COMMANDS = [
   "cp /usr/bin/cp copy && cat copy | sha256sum && rm copy",
   "cp /proc/self/exe copy && ./copy --version && rm copy",
@@ -64,7 +64,7 @@ describe.skipIf(!canCompile || !hasNamespaces)("a file that a rewritten one stan
     const script = COMMANDS.join("\n");
     const alone = spawnSync("sh", ["-c", script], { encoding: "utf8", cwd: folder });
     expect(alone.status).toBe(0);
-    // The second run has the programs rewritten that the first one has met.
+    // The second run rewrites the programs that the first run started.
     for (let turn = 0; turn < 2; turn++) {
       const { status, stdout } = run("heap", ["sh", "-c", script]);
       expect({ status, stdout }).toEqual({ status: 0, stdout: alone.stdout });

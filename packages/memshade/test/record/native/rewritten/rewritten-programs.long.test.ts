@@ -23,7 +23,7 @@ describe.skipIf(!canCompile || !hasNamespaces)("a program that is rewritten", ()
   const mountsBefore = mounts();
   const plain = (program: string, args: string[] = []) =>
     spawnSync(program, args, { encoding: "utf8", cwd: folder });
-  /** With what reads nothing of the accesses: what is compared are outputs and call paths. */
+  /** Runs without a reader of the accesses: only outputs and call paths are compared. */
   const rewritten = (args: string[], more: NodeJS.ProcessEnv = {}) => {
     const ended = memshadeRun(folder, ["--quiet", "--tool", "heap", ...args], more);
     recorders.push(ended.pid);
@@ -34,7 +34,7 @@ describe.skipIf(!canCompile || !hasNamespaces)("a program that is rewritten", ()
     try {
       return JSON.parse(readFileSync(join(SHARED_MEMORY, name, "owner"), "utf8")).pid;
     } catch {
-      // Somebody else's, who has removed it meanwhile.
+      // The folder belongs to another process, which has removed it meanwhile.
       return 0;
     }
   };
@@ -195,7 +195,7 @@ describe.skipIf(!canCompile || !hasNamespaces)("a program that is rewritten", ()
       ],
       { encoding: "utf8" },
     );
-    // An unlimited one where Node itself does not start.
+    // Under this limit Node itself does not start.
     expect(limited.status).not.toBe(0);
     const two = rewritten(["--tool", "waste", inFolder("several")]);
     expect(two).toMatchObject({ status: 2, stderr: expect.stringContaining("one tool at a time") });

@@ -38,7 +38,7 @@ describe.skipIf(!canCompile)("with --sample and --trace-children", () => {
       const [child, ...others] = readdirSync(folder).filter((one) => one.startsWith(`${name}.`));
       expect(others).toEqual([]);
       const samples = samplesIn(child!);
-      // Some are lost where the machine is busy, and the next one stands for them.
+      // On a busy machine some samples are lost; the next sample counts for them.
       expect(countOf(samples)).toBeGreaterThan(0.7 * HZ * WORK_SECONDS);
       expect(samples.endedEarly).toBe(0);
       expect(countOf(samplesIn(name))).toBeLessThan(0.3 * HZ * WORK_SECONDS);

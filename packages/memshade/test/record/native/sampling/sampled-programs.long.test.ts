@@ -60,7 +60,7 @@ describe.skipIf(!canCompile)("a program with known shares of its CPU time", () =
   });
 
   it("has all of its CPU time in the samples, by threads with the names that they gave themselves", () => {
-    // Both threads end when they have had 1,500 ms.
+    // Both threads end after 1,500 ms of CPU time.
     expect(report.totals.cpuMs).toBeGreaterThan(0.93 * 3000);
     expect(report.totals.cpuMs).toBeLessThan(1.07 * 3000);
     expect(report.threads.map(({ name }) => name).toSorted()).toEqual(["compiled", "sampled"]);
@@ -70,7 +70,7 @@ describe.skipIf(!canCompile)("a program with known shares of its CPU time", () =
   it("has the shares of its functions, as far as so many samples can tell", () => {
     const of = (name: string) => report.functions.find((one) => one.function === name)?.totalMs ?? 0;
     const [once, twice] = [of("burn_once"), of("burn_twice")];
-    // On a busy machine one sample stands for several that came too late: some hundred are left, of which a third varies by 4 % of all.
+    // On a busy machine one sample counts for several late ones. Some hundred samples remain, of which a third varies by 4 % of the total.
     expect(Math.abs(twice / (once + twice) - 2 / 3)).toBeLessThan(0.16);
     expect(once + twice).toBeGreaterThan(0.9 * of("main"));
   });
@@ -113,7 +113,7 @@ describe.skipIf(!canCompile)("a program that uses signals itself", () => {
     expect(ended.stderr).toBe(
       "memshade: the program uses signal 61 itself: samples are taken by signal 60 instead\n",
     );
-    // One of its threads keeps all signals off.
+    // One of its threads blocks all signals.
     expect(samplesOf(out).samples.ms.length).toBeGreaterThan(0);
     expect(samplesOf(out).notTracked.join()).toMatch(/signal 61 itself/);
   });
@@ -146,7 +146,7 @@ const C =
   '#include <stdio.h>\nint main(void) { for (int i = 0; i < 10; i++) printf("%d\\n", i); return 0; }\n';
 const LINES = Array.from({ length: 200_000 }, (_, i) => `${(i * 7919) % 200_003} line`).join("\n");
 
-/** Programs of Debian of several kinds: interpreters, a compiler with its children, threads, pipes. */
+/** Debian programs of several kinds: interpreters, a compiler with its children, threads, pipes. */
 const PROGRAMS: readonly (readonly [file: string, ...args: string[]])[] = [
   ["/usr/bin/python3", "script.py"],
   ["/usr/bin/perl", "-e", "my $s = 0; $s += $_ * $_ for 1 .. 2000000; print qq($s\\n)"],
@@ -183,7 +183,7 @@ describe.skipIf(!isHere)("programs of Debian", () => {
       ofAll.endedEarly += endedEarly;
     });
 
-  // A short program has a dozen samples, of which one is more than any bound.
+  // A short program has a dozen samples; one of them exceeds any bound on its own.
   it("have whole call paths in at least 95 % of all their samples", () => {
     expect(ofAll.samples).toBeGreaterThan(100);
     expect(ofAll.endedEarly).toBeLessThanOrEqual(0.05 * ofAll.samples);

@@ -12,7 +12,6 @@ describe("samples of call paths", () => {
   let machine: Machine;
   let samples: ProcessSamples;
   const read = () => samples.file(process.shared);
-  /** Addresses of the call path of a sample, innermost first. */
   const pathOf = (row: number): number[] => {
     const { stacks, samples: rows } = read();
     const path: number[] = [];
@@ -88,7 +87,7 @@ describe("samples of call paths", () => {
 
   it("go round in their ring, and are counted where they find no room", () => {
     for (let depth = 0; depth < 40; depth++) machine.call(1, 8, 0);
-    // Rounds of it are behind, and it is about to end.
+    // The ring has wrapped several times, and the next entry reaches its end.
     const place = 3n * BigInt(RING_BYTES) - 80n;
     for (const field of [Sampling.head, Sampling.tail]) process.view.setBigUint64(field, place, true);
     for (let taken = 0; taken < 3; taken++) process.interrupt(machine.interrupted);

@@ -10,18 +10,18 @@ import { canStop, type Stop, type StoppedProgram, stopsByGdb } from "./stops-by-
 if (!canStop)
   console.warn("SKIPPED: gdb with Python and gcc for x86-64 Linux are not installed: no stacks are compared");
 
-/** Allocations of each program that it is stopped at. */
+/** Number of allocations at which each program is stopped. */
 const STOPS = Number(process.env.MEMSHADE_STOPS ?? 200);
 const SEED = Number(process.env.MEMSHADE_SEED ?? 1);
 
-/** What gdb says of a stack, as it is recorded: without the 0 that `makecontext` has put in front of the first function. */
+/** gdb's stack in recorded form: without the 0 that `makecontext` puts in front of the first function. */
 function expectedStack({ gdb }: Stop): number[] {
   const addresses = gdb.map(([pc]) => pc);
   while (addresses.at(-1) === 0) addresses.pop();
   return addresses;
 }
 
-/** The context of a stack, root first: a call that is on the path already stands for itself. */
+/** Context of a stack, root first. A recursive call is on the path once. */
 function folded(stack: readonly number[]): number[] {
   const path: number[] = [];
   for (const address of stack.toReversed()) {
@@ -32,7 +32,7 @@ function folded(stack: readonly number[]): number[] {
   return path;
 }
 
-/** Sites are the last bytes of calls; that of what was interrupted is its address. */
+/** A site is the last byte of a call; the site of interrupted code is its own address. */
 function isContextOf(stack: readonly number[], context: readonly number[]): boolean {
   const path = folded(stack).toReversed();
   return (

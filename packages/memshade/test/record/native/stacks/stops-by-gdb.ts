@@ -26,30 +26,27 @@ const LIBRARY = fileURLToPath(new URL("stop-at.c", import.meta.url));
 const WATCH_MS = 5;
 
 export interface StoppedProgram {
-  /** As it would be typed. */
   command: readonly [string, ...string[]];
   cwd?: string;
-  /** What it reads; else nothing. */
   input?: string;
   env?: Readonly<Record<string, string>>;
-  /** How often it is stopped, and after how many allocations each, on average. */
+  /** Number of stops, and the mean number of allocations between two. */
   count: number;
   gap: number;
   seed?: number;
 }
 
-/** A frame as gdb sees it: address, gdb's kind of frame, function and object. */
+/** A frame in gdb's form: address, kind of frame, function and object. */
 export type GdbFrame = readonly [pc: number, kind: number, name: string, object: string];
 
-/** What both say of one allocation. */
 export interface Stop {
   gdb: readonly GdbFrame[];
-  /** Return addresses of the last stack of the thread, innermost first, and how it ended: `WalkEnd`. */
+  /** Return addresses of the thread's last stack, innermost first, and its `WalkEnd`. */
   recorded: readonly number[] | null;
   end: number | null;
-  /** Addresses of the sites of the context that the block was given to: the last bytes of calls. */
+  /** Site addresses of the block's context: the last bytes of calls. */
   context: readonly number[];
-  /** It came from inside of a hook. */
+  /** True if the allocation was made inside a hook. */
   unrecorded: boolean;
 }
 
@@ -81,7 +78,7 @@ export const canStop =
   spawnSync("gcc", ["--version"], { stdio: "ignore" }).status === 0 &&
   spawnSync("gdb", ["-batch", "-nx", "-ex", "python print(1)"], { encoding: "utf8" }).stdout?.trim() === "1";
 
-/** Runs a program under gdb with the image of memshade preloaded, and gives what both know of its stacks at random allocations. */
+/** Runs a program under gdb with the memshade image preloaded; returns the stacks of both at random allocations. */
 export async function stopsByGdb(program: StoppedProgram): Promise<{ stops: Stop[]; said: string }> {
   const folder = mkdtempSync(join(tmpdir(), "memshade-stops-"));
   const library = join(folder, "stop-at.so");

@@ -7,7 +7,6 @@ import { checkProgram } from "../../../../src/record/native/start/check-program.
 const folder = mkdtempSync(join(tmpdir(), "memshade-elf-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** A copy of a program of this machine, with some bytes replaced. */
 function changed(name: string, changes: Readonly<Record<number, number>>): string {
   const bytes = readFileSync("/bin/ls");
   for (const [at, value] of Object.entries(changes)) bytes[Number(at)] = value;

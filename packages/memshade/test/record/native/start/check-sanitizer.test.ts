@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { loadObject } from "../../../../src/names/load/objects.ts";
 import { checkSanitizer } from "../../../../src/record/native/start/check-sanitizer.ts";
 
-/** An object with dynamic symbols of these names: those with a `!` it has, the others it wants. */
+/** An object with these dynamic symbols: names with `!` are defined, the others are undefined. */
 function programWith(...names: string[]) {
   const { object } = loadObject(process.execPath);
   const strings = `\0${names.map((name) => name.replace("!", "")).join("\0")}\0`;

@@ -15,7 +15,7 @@ const hasNamespaces = isLinux && spawnSync("unshare", ["--mount", "true"]).statu
 if (!hasNamespaces) console.warn("SKIPPED: there are no mount namespaces here: no launcher makes one");
 
 describe.skipIf(!isLinux)("a launcher", () => {
-  // Other users can look into that.
+  // Other users can read this folder.
   const folder = mkdtempSync("/tmp/memshade-launcher-");
   const inFolder = (name: string): string => join(folder, name);
   afterAll(() => rmSync(folder, { recursive: true }));
@@ -46,7 +46,7 @@ describe.skipIf(!isLinux)("a launcher", () => {
     });
     const told = new Uint32Array(new Uint8Array(output[REPORTS] as unknown as Buffer).buffer);
     const reports = Array.from({ length: told.length / 2 }, (_, i) => [told[i * 2], told[i * 2 + 1]]);
-    // Of the number of a process it is known that it is one.
+    // Process numbers vary, so only their validity is compared.
     const known = reports.map(([what, value]) =>
       what === REPORT.started ? [what, value > 1] : [what, value],
     );

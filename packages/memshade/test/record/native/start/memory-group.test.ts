@@ -10,7 +10,6 @@ describe("the control group of a process", () => {
     for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
   });
 
-  /** A file system with these files. */
   function root(files: Readonly<Record<string, string>>): string {
     const folder = mkdtempSync(join(tmpdir(), "memshade-group-"));
     folders.push(folder);

@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { readRaw } from "../../../../src/profile/formats/memprof-raw/index.ts";
 import { runIn } from "./record.ts";
 
-/** Of a run: blocks and their accesses by their size, of all blocks that have it. */
 export function accessesBySize(folder: string): Map<number, { blocks: number; accesses: number }> {
   const { contexts } = readRaw(readFileSync(join(folder, runIn(folder).files.heap!)));
   const all = new Map<number, { blocks: number; accesses: number }>();

@@ -4,7 +4,7 @@ import { readRaw } from "../../../../src/profile/formats/memprof-raw/index.ts";
 import { Site } from "../../../../src/record/native/layout.ts";
 import { runIn } from "./record.ts";
 
-/** Allocations and bytes of each calling context of a run, whose frames are places in files: they do not depend on where these lay. */
+/** Allocations and bytes of each calling context of a run. Frames are file offsets, so that they do not depend on load addresses. */
 export function contextsIn(folder: string): Map<string, string> {
   const run = runIn(folder);
   const modules = run.modules.map(({ name, path, start = "0x0", codeBytes, object }) => ({

@@ -1,4 +1,4 @@
-/** The next number below `below`, from a seed that goes on. */
+/** Returns a seeded generator of numbers below `below`. */
 export function drawing(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {

@@ -5,11 +5,10 @@ const ESRCH = -3;
 const EEXIST = -17;
 const EFAULT = -14;
 const EINVAL = -22;
-/** Where files and memory are mapped, from here on. */
 const MAPPINGS = 0x7d00_0000_0000;
 const FIRST_FILE = 3;
 
-/** What a timer was made with; times in ns. */
+/** Settings of a timer; times in ns. */
 export interface FakeTimer {
   clock: number;
   signal: number;
@@ -19,35 +18,29 @@ export interface FakeTimer {
   period: number;
 }
 
-/** System calls that the runtime makes. */
 export class FakeKernel {
   process = 42;
-  /** By path. */
   readonly files = new Map<string, Uint8Array>();
   /** Nanoseconds of the monotonic clock. */
   clock = 10_000_000_000;
-  /** Threads that have ended. */
   readonly ended = new Set<number>();
-  /** Signals of a set are let through again. */
   unblocked: (set: number) => void = () => undefined;
-  /** Timers that there are, by their numbers. */
+  /** Existing timers by number. */
   readonly timers = new Map<number, FakeTimer>();
-  /** Why no timer is to be had: an errno; 0: there are timers. */
+  /** errno that the creation of a timer fails with; 0: it succeeds. */
   timerFailure = 0;
   #nextTimer = 0;
-  /** Names of the calls that were made. */
   readonly calls: string[] = [];
   threadOf: () => number = () => 1;
-  /** Somebody waits for a word in memory, at most so many nanoseconds. */
+  /** Called when a thread waits for a word in memory, for at most `nanoseconds`. */
   onWait: (address: number, nanoseconds: number) => void = (_, nanoseconds) => {
     this.clock += nanoseconds;
   };
   onSleep: (nanoseconds: number) => void = (nanoseconds) => {
     this.clock += nanoseconds;
   };
-  /** Bytes that a file may have. */
+  /** Largest size of a file, bytes. */
   fileLimit = 2 ** 62;
-  /** Paths that cannot be made. */
   refuses: (path: string) => boolean = () => false;
   readonly #memory: FakeMemory;
   readonly #open: Uint8Array[] = [];

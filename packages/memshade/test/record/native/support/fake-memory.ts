@@ -1,13 +1,12 @@
 const PAGE_BYTES = 4096;
 
-/** The memory of a process: pages at any address below 2^53. Whoever reads what is not mapped is a test that fails. */
+/** Memory of a process: pages at any address below 2^53. A read of an unmapped page fails the test. */
 export class FakeMemory {
   readonly #pages = new Map<number, DataView>();
   #linear: { start: number; view: DataView } | undefined;
-  /** What is not mapped is asked for here. */
+  /** Called for reads of unmapped memory. */
   readElse: (address: number, length: number) => Uint8Array | undefined = () => undefined;
 
-  /** Maps bytes at the start of a page. */
   map(start: number, bytes: Uint8Array): void {
     for (let at = 0; at < bytes.length; at += PAGE_BYTES) {
       const page = new Uint8Array(PAGE_BYTES);

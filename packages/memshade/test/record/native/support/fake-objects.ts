@@ -8,13 +8,13 @@ export interface FakeObject {
   readonly name: string;
 }
 
-/** Where what the loader knows of objects begins: 4 KiB for each. */
+/** Start of the loader's data about objects: 4 KiB for each. */
 const LINK_MAPS = 0x7f00_0000_0000;
 const HEADER_BYTES = 64;
 const NOTE_AT = 256;
 const NAME_AT = 512;
 
-/** What the loader knows: `_dl_find_object`, link maps, and file headers with a note of the build id. */
+/** Model of the loader's data: `_dl_find_object`, link maps, and file headers with a build id note. */
 export class FakeObjects {
   readonly #memory: FakeMemory;
   readonly #loaded: (FakeObject & { linkMap: number })[] = [];
@@ -24,7 +24,7 @@ export class FakeObjects {
     this.#memory = memory;
   }
 
-  /** Gives the build id that it has made up. */
+  /** Returns the build id that it has chosen. */
   load(object: FakeObject): string {
     const linkMap = LINK_MAPS + 4096 * this.#count++;
     const buildId = new Uint8Array(20).fill(this.#count);
@@ -52,7 +52,7 @@ export class FakeObjects {
     );
   }
 
-  /** With one segment, of notes. */
+  /** File header with one segment, which holds notes. */
   #fileHeader({ bias }: FakeObject, notes: number): Uint8Array {
     const page = new Uint8Array(4096);
     const view = new DataView(page.buffer);
@@ -65,7 +65,6 @@ export class FakeObjects {
     return page;
   }
 
-  /** `_dl_find_object`. */
   find(address: number, result: number): number {
     const found = this.#loaded.find(({ start, end }) => address >= start && address < end);
     if (found === undefined) return -1;

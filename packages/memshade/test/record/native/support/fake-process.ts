@@ -20,23 +20,23 @@ import { type FakeObject, FakeObjects } from "./fake-objects.ts";
 const RUNTIME = new WebAssembly.Module(bytesOfBase64(NATIVE_RUNTIME_BASE64) as BufferSource);
 const PAGES = 65536;
 const TLS_WORDS = 8;
-/** Parts of the image, and linear memory, in the process. */
+/** Addresses in the process: parts of the image, and linear memory. */
 export const TEXT = 0x7e00_0000_0000;
 const SCRATCH = 0x7e00_0001_0000;
 const SLOT = 0x7e00_0002_0000;
-/** A byte of the C library. */
+/** Byte of the C library that is set while there is one thread. */
 const ALONE = SCRATCH + 4000;
 const LINEAR = 0x7e01_0000_0000;
 const FIRST_THREAD = 100;
 
-/** Where a call comes from: what its return address is, where that lies, and the frame pointer. */
+/** Origin of a call: its return address, where that is stored, and the frame pointer. */
 export interface CallSite {
   readonly address: number;
   readonly place: number;
   readonly framePointer: number;
 }
 
-/** What the C library does; each is undefined behaviour until a test says it. */
+/** Behaviour of the C library's functions; each is undefined until a test sets it. */
 export interface FakeLibrary {
   fork?: () => number;
   __cxa_atexit?: (callback: number, argument: number, object: number) => number;
@@ -121,7 +121,7 @@ interface RuntimeExports {
   sigprocmask(how: number, set: bigint, old: bigint): number;
 }
 
-/** A process with the runtime in it, which V8 runs: its imports are served by models of memory, kernel and C library. */
+/** A process with the runtime in it, run by V8: models of memory, kernel and C library serve its imports. */
 export class FakeProcess {
   readonly memory = new FakeMemory();
   readonly objects = new FakeObjects(this.memory);
@@ -130,11 +130,9 @@ export class FakeProcess {
   readonly kernel = new FakeKernel(this.memory);
   readonly hooks: RuntimeExports;
   library: FakeLibrary = {};
-  /** The call that a hook is entered by. */
   site: CallSite = { address: 0, place: 0, framePointer: 0 };
-  /** The thread that runs. */
   thread = FIRST_THREAD;
-  /** Where a function was left for, and with which argument. */
+  /** Target and argument of the jump by which a function was left. */
   left: { to: number; argument: number } | undefined;
   readonly #tls = new Map<number, BigUint64Array>();
 
@@ -145,7 +143,7 @@ export class FakeProcess {
     this.memory.write(TEXT + Text.memory, new TextEncoder().encode("/run/heap."));
     this.memory.write(TEXT + Text.program, new TextEncoder().encode("/proc/self/exe"));
     this.memory.write(TEXT + Text.command, new TextEncoder().encode("/proc/self/cmdline"));
-    // The C library tells which object an address lies in.
+    // The C library finds the object that an address lies in.
     this.memory.store64(TEXT + Text.next + 8 * NextWord.findObject, 1n);
     this.memory.write(TEXT + Text.tables, new TextEncoder().encode("/tables/"));
     this.kernel.threadOf = () => this.thread;
@@ -157,19 +155,17 @@ export class FakeProcess {
     this.open();
   }
 
-  /** As after `memory_open`. */
   open(): void {
     this.memory.store64(SLOT, BigInt(LINEAR));
     this.view.setUint32(Header.process, this.kernel.process, true);
   }
 
-  /** As when the C library knows of one thread only. */
+  /** State while the C library has only one thread. */
   beAlone(): void {
     this.memory.write(ALONE, Uint8Array.of(1));
     this.memory.store64(TEXT + Text.isSingleThreaded, BigInt(ALONE));
   }
 
-  /** Maps an object, and gives the process its tables. */
   load(object: FakeObject, tables?: Uint8Array): void {
     const buildId = this.objects.load(object);
     if (tables !== undefined) this.kernel.files.set(`/tables/${buildId}`, tables);
@@ -184,7 +180,7 @@ export class FakeProcess {
     return Place.threads + index * THREAD_BYTES;
   }
 
-  /** Return addresses of a thread's last stack, innermost first, and how it ended: `WalkEnd`. */
+  /** Return addresses of a thread's last stack, innermost first, and its `WalkEnd`. */
   stack(index = 0): { frames: number[]; end: number } {
     const thread = this.threadAt(index);
     const count = this.view.getUint32(thread + Thread.frames, true);
@@ -199,7 +195,7 @@ export class FakeProcess {
     return { frames, end: this.view.getUint32(thread + Thread.end, true) };
   }
 
-  /** Where a site is: its address in the process, or the number itself where that is a mark. */
+  /** Address of a site in the process; the number itself if it is a mark. */
   addressOfSite(site: number): number {
     for (let i = 0; i < this.header(Header.modules); i++) {
       const at = Place.modules + i * MODULE_BYTES;
@@ -266,7 +262,7 @@ export class FakeProcess {
       jump: (to: bigint, argument: bigint) => {
         this.left = { to: Number(to), argument: Number(argument) };
       },
-      // The image has no names to look for.
+      // The image has no symbols to look up.
       dlsym: () => 0n,
       getauxval: () => 0n,
       _dl_find_object: (at: bigint, result: bigint) => this.objects.find(Number(at), Number(result)),

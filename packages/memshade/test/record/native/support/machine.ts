@@ -9,10 +9,9 @@ import {
 import { setTablesSum } from "../../../../src/record/native/tables/tables-file.ts";
 import type { CallSite, FakeProcess } from "./fake-process.ts";
 
-/** How a function keeps its frame. */
 export type Shape = "fixed" | "saves" | "pointer" | "realigned";
 
-/** Functions of the machine: 64 bytes of code each, one rule for all of it. The first one is the outermost of all. */
+/** Functions of the machine: 64 bytes of code each, with one rule for the whole code. The first function is the outermost. */
 export const SHAPES: readonly Shape[] = [
   "fixed",
   "fixed",
@@ -26,7 +25,7 @@ const FUNCTION_BYTES = 64;
 const CODE = 0x40_0000;
 const STACK = 0x7fff_0000_0000;
 const STACK_BYTES = 1 << 20;
-/** Words of the frame of a function without frame pointer, and where it saves that. */
+/** Frame sizes, in words, of functions without frame pointer; then the word in which they save the caller's frame pointer. */
 const FIXED_WORDS = [0, 2, 5, 0, 0, 0, 1];
 const SAVED_WORDS = 3;
 
@@ -46,7 +45,6 @@ function ruleOf(index: number): number {
   }
 }
 
-/** Tables of the machine's code: one block. */
 function tables(): Uint8Array {
   const rules = SHAPES.map((_, index) => ruleOf(index));
   const entries = SHAPES.map((_, index) => (index << 12) | (index * FUNCTION_BYTES));
@@ -62,15 +60,14 @@ function tables(): Uint8Array {
 }
 
 interface Activation {
-  /** Where the function's return address lies, and the function's own stack pointer and frame pointer. */
+  /** Address of the function's return address, then the function's own stack pointer and frame pointer. */
   readonly place: number;
   readonly stackPointer: number;
   readonly framePointer: number;
-  /** Where it calls from. */
   readonly address: number;
 }
 
-/** A thread that calls functions and comes back from them, on a stack in the memory of several processes at once. */
+/** A thread that calls functions and returns from them, on a stack in the memory of several processes at once. */
 export class Machine {
   readonly #processes: readonly FakeProcess[];
   readonly #active: Activation[] = [];
@@ -89,7 +86,7 @@ export class Machine {
     return this.#active.length;
   }
 
-  /** The newest function calls another one, which calls from `at` bytes behind its beginning; `more`: words of its frame, if they vary. */
+  /** The newest function calls another one, from `at` bytes behind its beginning. `more`: extra words of its frame, if the size varies. */
   call(index: number, at: number, more: number): void {
     const caller = this.#active.at(-1)!;
     const place = caller.stackPointer - 8;
@@ -117,19 +114,17 @@ export class Machine {
     this.#active.push({ place, stackPointer, framePointer, address });
   }
 
-  /** What functions leave behind on the stack stays there. */
+  /** Words that functions leave on the stack stay there. */
   return(): void {
     if (this.#active.length > 1) this.#active.pop();
   }
 
-  /** The newest function calls the allocator. */
   get site(): CallSite {
     const { stackPointer, framePointer, address } = this.#active.at(-1)!;
     this.#store(stackPointer - 8, address);
     return { address, place: stackPointer - 8, framePointer };
   }
 
-  /** The newest function is interrupted. */
   get interrupted(): { address: number; stackPointer: number; framePointer: number } {
     return this.#active.at(-1)!;
   }

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { drawing } from "./drawing.ts";
 
-// wasm-opt, which clang runs where it finds it, moves code away from its lines and names.
+// clang runs wasm-opt if it is installed; wasm-opt moves code away from its lines and names.
 const WASM = ["--target=wasm32-wasi", "-O1", "-mno-bulk-memory", "--no-wasm-opt"];
 export const hasWasi =
   spawnSync("clang-22", [...WASM, "-x", "c", "-", "-o", "/dev/null"], {
@@ -14,8 +14,8 @@ if (!hasWasi)
 const TYPES = ["uint8_t", "uint16_t", "uint32_t", "uint64_t"];
 
 /**
- * A program with blocks of sizes that no other block has: walks through them up or down, by accesses of fixed sizes that are neither
- * left out nor joined; some are freed, some live, some grow if blocks are reallocated. Each walk has a line of its own.
+ * A program whose blocks all have different sizes, and walks through them up or down. Accesses have fixed sizes and are neither
+ * removed nor merged by compilers. Some blocks are freed, some live, some grow by realloc. Each walk has its own line.
  */
 export function randomWalks(
   seed: number,
@@ -56,7 +56,10 @@ export function randomWalks(
   return { source, sizes };
 }
 
-/** Compiles a source for both machines. @param path of the program; the module's ends in `.wasm` @returns paths: of the module, then of the program */
+/**
+ * Compiles a source for both machines. @param path of the program; the module's ends in `.wasm` @returns paths of the module and of the
+ * program
+ */
 export function buildForBoth(source: string, path: string): [string, string] {
   const c = `${path}.c`;
   writeFileSync(c, source);

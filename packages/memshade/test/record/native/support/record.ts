@@ -5,7 +5,6 @@ import { fileURLToPath } from "node:url";
 import type { Run } from "../../../../src/profile/model/run.ts";
 import { MAIN } from "../../../command.ts";
 
-/** Whether programs can be made here that are recorded. */
 export const canCompile =
   process.platform === "linux" &&
   process.arch === "x64" &&
@@ -13,7 +12,6 @@ export const canCompile =
 if (!canCompile)
   console.warn("SKIPPED: gcc for x86-64 Linux is not installed: no native program is recorded");
 
-/** Compiles a program of `programs/`. */
 export function compileProgram(source: string, target: string, options: readonly string[] = []): void {
   const path = fileURLToPath(new URL(`../programs/${source}`, import.meta.url));
   const { status, stderr } = spawnSync("gcc", ["-g", "-O1", path, "-o", target, ...options], {
@@ -22,13 +20,11 @@ export function compileProgram(source: string, target: string, options: readonly
   if (status !== 0) throw new Error(stderr);
 }
 
-/** `memshade` with these arguments, in a folder. */
 export function memshade(folder: string, args: readonly string[], more: NodeJS.ProcessEnv = {}) {
   const env = { ...process.env, ...more };
   return spawnSync(process.execPath, [MAIN, ...args], { encoding: "utf8", env, cwd: folder });
 }
 
-/** `memshade run` with these arguments. */
 export function memshadeRun(folder: string, args: readonly string[], more: NodeJS.ProcessEnv = {}) {
   return memshade(folder, ["run", ...args], more);
 }

@@ -5,7 +5,7 @@ import type { SampledMemory } from "../../../../src/record/native/sampling/sampl
 import { FakeProcess, TEXT } from "./fake-process.ts";
 
 export const PERIOD = 10_309_278;
-/** What the image has for the distances of its functions. */
+/** Addresses that the image stores as distances of its functions. */
 const [HANDLER, BEGIN_THREAD] = [-0x1000, -0x800];
 const NOTES = 0x7d80_0000_0000;
 const [ENVIRONMENT, INFO, CONTEXT, SET, ACTION, OLD] = [0, 0x100, 0x200, 0x400, 0x500, 0x600].map(
@@ -13,11 +13,10 @@ const [ENVIRONMENT, INFO, CONTEXT, SET, ACTION, OLD] = [0, 0x100, 0x200, 0x400, 
 );
 const SI_TIMER = 0xffff_fffe;
 
-/** A process that takes samples: signals and their handlers are those of a model of the C library. */
+/** A process that takes samples; a model of the C library provides signals and their handlers. */
 export class SampledProcess extends FakeProcess {
   /** Handlers of signals; 0: the default one. */
   readonly handlers = new Map<number, number>();
-  /** Signals that are kept off. */
   kept = 0n;
 
   constructor() {
@@ -61,17 +60,17 @@ export class SampledProcess extends FakeProcess {
     return TEXT + BEGIN_THREAD;
   }
 
-  /** How often samples are taken, ns; 0: never. */
+  /** Period of the samples, ns; 0: none. */
   set period(ns: number) {
     this.memory.store64(TEXT + SampleText.period, BigInt(ns));
   }
 
-  /** What the dynamic linker runs first. */
+  /** Runs the function that the dynamic linker calls first. */
   begin(): void {
     this.hooks.initialize(1, 0n, BigInt(ENVIRONMENT));
   }
 
-  /** The timer of the thread that runs has expired, `missed` times before this one in vain; or somebody sends the signal. */
+  /** Fires the timer of the running thread, after `missed` expirations without effect; or sends the signal. */
   interrupt(
     at: { address: number; stackPointer: number; framePointer: number },
     { missed = 0, isSent = false }: { missed?: number; isSent?: boolean } = {},
@@ -84,20 +83,19 @@ export class SampledProcess extends FakeProcess {
     this.hooks.sample_handler(FIRST_SIGNAL, BigInt(INFO), BigInt(CONTEXT));
   }
 
-  /** The program asks for a handler. @returns what it is told of the one before */
+  /** The program sets a handler. @returns the handler before */
   handle(signal: number, handler: number): number {
     this.memory.store64(ACTION, BigInt(handler));
     this.hooks.sigaction(signal, BigInt(ACTION), BigInt(OLD));
     return Number(this.memory.load64(OLD));
   }
 
-  /** The program keeps signals off. */
   keepOff(set: bigint): void {
     this.memory.store64(SET, set);
     this.hooks.pthread_sigmask(0, BigInt(SET), 0n);
   }
 
-  /** What the parent sees. */
+  /** Memory that the parent reads. */
   get shared(): SampledMemory {
     const { view, linear } = this;
     return {
@@ -111,7 +109,6 @@ export class SampledProcess extends FakeProcess {
     };
   }
 
-  /** Whether the thread that runs is in a hook. */
   set isInHook(value: boolean) {
     this.setThreadWord(Tls.guard, value ? 1n : 0n);
   }

@@ -10,13 +10,12 @@ const RDI = 7;
 const [RSI, RDX] = [6, 2];
 const LINE_BYTES = 64;
 
-/** What a program does, in order. Lines and parts of 16 bytes by number. */
+/** Events of a program, in order. Lines and 16-byte parts are given by number. */
 export type SteppedEvent =
   | { kind: "touch"; lines: readonly number[]; count: number; isOwn: boolean }
   | { kind: "begin"; first: number; last: number; owner: number }
   | { kind: "end"; first: number; last: number };
 
-/** Whether programs can be run one instruction after the other here. */
 export function canStep(folder: string): boolean {
   const tracer = join(folder, "trace-steps");
   if (spawnSync("gcc", ["-O2", TRACER, "-o", tracer]).status !== 0) return false;
@@ -24,10 +23,9 @@ export function canStep(folder: string): boolean {
 }
 
 /**
- * Runs `owners.c` one instruction after the other, after `canStep`.
- *
+ * Single-steps `owners.c`; call `canStep` first.
  * @param program compiled with STEPPED
- * @returns what it does from its `main` function on. Accesses are those that marks are for: not of the function's own part of the stack
+ * @returns its events from `main` on. Accesses are those that marks cover, without the function's own part of the stack
  */
 export function steppedEvents(folder: string, program: string): SteppedEvent[] {
   const [out, maps] = [join(folder, "steps"), join(folder, "maps")];

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { openObject } from "../../../../src/code/objects/index.ts";
-import { Remembered } from "../../../../src/record/native/rewritten/not-counted.ts";
+import { Remembered } from "../../../../src/record/native/rewritten/later-files.ts";
 import { readKept, writeKept } from "../../../../src/record/native/tables/kept.ts";
 import { tableKey } from "../../../../src/record/native/tables/table-key.ts";
 import { TableCache } from "../../../../src/record/native/tables/tables-file.ts";
@@ -20,7 +20,6 @@ function withUmask(mask: number, act: () => void): void {
   }
 }
 
-/** Ways in which a file is not what it was. */
 const DAMAGE: readonly [string, (path: string) => void][] = [
   ["empty", (path) => truncateSync(path, 0)],
   ["cut off", (path) => truncateSync(path, readFileSync(path).length - 4)],

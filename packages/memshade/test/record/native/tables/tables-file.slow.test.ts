@@ -12,7 +12,7 @@ const PROGRAMS = ["recursion", "frames-mix", "signal-callback", "threads", "plt-
   .map((name) => join(folder ?? "", name, "prog"))
   .filter((path) => existsSync(path));
 
-/** The rule at an address, looked up as slowly as the format is described. */
+/** Rule at an address, by the slow lookup that the format describes. */
 function ruleIn(file: Uint8Array, address: number): number {
   const view = new DataView(file.buffer);
   const head = (field: number) => view.getUint32(field, true);

@@ -12,7 +12,6 @@ const PROGRAMS = [
   "allocation/rust-collections",
 ];
 
-/** What both tools tell of the heap as a whole, and of each context. */
 function figuresOf({ run, contexts }: ProfiledRun) {
   const {
     heapAccesses: _,
@@ -22,7 +21,7 @@ function figuresOf({ run, contexts }: ProfiledRun) {
     staticAccesses: _static,
     capacity: _capacity,
     keptAfterUse: _kept,
-    // How much of a block was used only accesses tell.
+    // The used part of a block needs accesses, which this tool does not count.
     growth: _growth,
     ...heap
   } = run.heap!;

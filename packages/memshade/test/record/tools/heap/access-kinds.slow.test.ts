@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { wat } from "../../../support/assemble.ts";
 import { EXACT, MERGED, Watched } from "../../../support/counters.ts";
 
-// Every instruction that accesses memory, by what stands on the operand stack besides the address.
+// All instructions that access memory, by their operands besides the address.
 
 const LOADS: Record<string, string[]> = {
   i32: ["i32.load", "i32.load8_s", "i32.load8_u", "i32.load16_s", "i32.load16_u"],
@@ -51,7 +51,7 @@ const RMW = ["add", "sub", "and", "or", "xor", "xchg"];
 
 interface Case {
   name: string;
-  /** The instruction with its address given by `$at`, leaving nothing behind. */
+  /** The instruction, with its address from `$at` and without a result. */
   text: (memarg: string) => string;
   reads: boolean;
 }
@@ -119,7 +119,7 @@ const ATOMIC: Case[] = Object.entries(WIDTHS).flatMap(([type, widths]) =>
 const WAITS: Case[] = [
   {
     name: "memory.atomic.wait32",
-    // The value is another one, so that nobody waits.
+    // The compared value differs, so that no thread waits.
     text: (memarg) => `(drop (memory.atomic.wait32 ${memarg} (local.get $at) (i32.const 77) (i64.const 0)))`,
     reads: true,
   },
@@ -145,7 +145,7 @@ describe.each([
   it("count 1 at the granule of the first byte, whatever the access", () => {
     const watched = new Watched(moduleOf(PLAIN, "1 1", "align=1"), options);
     PLAIN.forEach((access, i) => {
-      // Every position in a granule: wide accesses reach into the next ones.
+      // Every position in a granule: wide accesses reach into the next granule.
       const at = 256 + i * 40 + (i % 8);
       watched.clear();
       watched.call(access.name, at);

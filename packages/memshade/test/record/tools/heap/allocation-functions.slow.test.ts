@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ScriptedHeap } from "./support/scripted-heap.ts";
 
-// Worked by hand. The clock counts allocations: the first block is made at time 1.
+// Expected values are worked out by hand. The clock counts allocations: the first block is made at time 1.
 
 const A = 1024;
 const B = 2048;

@@ -9,8 +9,8 @@ import { Choices } from "../../../support/random-module.ts";
 const WAYS = 12;
 
 /**
- * Every block comes by one of 12 · 12 · 2 paths: `run(first, second, third)` calls through three levels, and the last
- * one allocates. Blocks are 64 bytes apart, handed out from a list that the host keeps.
+ * Every block is allocated on one of 12 · 12 · 2 paths: `run(first, second, third)` calls through three levels, and the last
+ * level allocates. Blocks are 64 bytes apart, from a list of the host.
  */
 const PATHS = wat(`(module (memory 16 16)
   (global $next (export "next") (mut i32) (i32.const 0))
@@ -57,7 +57,6 @@ class Paths {
     this.profiled.call(reads ? "load" : "store", address);
   }
 
-  /** Random work: blocks of all paths, most of them short-lived. */
   work(seed: number, steps: number, mostLive: number): void {
     const choices = new Choices(seed);
     for (let i = 0; i < steps; i++) {
@@ -71,7 +70,7 @@ class Paths {
     }
   }
 
-  /** Everything about a path that does not depend on which block came right before which. */
+  /** Figures of each path that do not depend on the order of blocks. */
   figures(): Record<string, unknown> {
     const contexts = this.profiled.contexts();
     return Object.fromEntries(
@@ -85,7 +84,7 @@ class Paths {
   }
 }
 
-/** At the seam between two dumps nobody knows the block before. */
+/** Removes the fields that compare a block with its predecessor, which is unknown at the seam between two dumps. */
 function withoutOrder(mib: Mib): Partial<Mib> {
   const {
     numLifetimeOverlaps,
@@ -226,7 +225,7 @@ describe("tables that are full of contexts", () => {
     expect(paths.profiled.contexts().reduce((sum, { mib }) => sum + mib.allocCount, 0)).toBe(500);
     expect(paths.profiled.flushes).toBeLessThan(250);
     for (const address of [...paths.live]) paths.release(address);
-    // Soon after there is room again it is used.
+    // Soon after space is free again, it is reused.
     for (let i = 0; i < 10; i++) paths.release(paths.allocate(11, 11, 1, 99));
     expect(paths.profiled.contexts().some(({ mib, stack }) => mib.maxSize === 99 && stack.length === 4)).toBe(
       true,
@@ -247,7 +246,7 @@ describe("tables that are full of contexts", () => {
 
 describe("stacks while tables are full", () => {
   const DEPTH = 60;
-  // f0 calls f1 … calls f59: each allocates before it goes deeper and after it has come back.
+  // f0 calls f1 … calls f59; each function allocates before and after its call.
   const deep = wat(`(module (memory 4 4)
     (global $next (mut i32) (i32.const 4096))
     (func $malloc (param i32) (result i32) (global.get $next) (global.set $next (i32.add (global.get $next) (i32.const 32))))
@@ -287,7 +286,7 @@ describe("stacks while tables are full", () => {
 
 describe("paths that share few of their calls", () => {
   const [LEVELS, TAIL] = [9, 30];
-  // Of each of 512 paths the last 30 calls are nobody else's.
+  // The last 30 calls of each of the 512 paths belong to that path only.
   const long = wat(`(module (memory 16 16)
     (global $next (mut i32) (i32.const 4096))
     (func $malloc (param i32) (result i32) (global.get $next) (global.set $next (i32.add (global.get $next) (i32.const 64))))
@@ -307,7 +306,7 @@ describe("paths that share few of their calls", () => {
   it("fill the table of calls before that of contexts: the rest is counted together, and the host is hardly asked", () => {
     const profiled = new Profiled(long, { options: { allocator: ALLOCATOR, maxContexts: 512 } });
     for (let path = 0; path < 2 ** LEVELS; path++) profiled.call("run", path);
-    // One of those that found no room.
+    // Path 511 found the tables full.
     for (let i = 0; i < 5000; i++) profiled.call("release", profiled.call("run", 511) as number);
     const { contexts } = profiled.heap.overflow;
     expect(contexts).toBeGreaterThan(5000);
@@ -318,7 +317,7 @@ describe("paths that share few of their calls", () => {
 
 describe("a call that is a site of blocks and on the way to others", () => {
   it("gets an entry of its own again after its first one was handed over", () => {
-    // $pick calls malloc itself or a function that does, by one and the same call.
+    // $pick calls malloc directly or through another function, from one call instruction.
     const module = wat(`(module (memory 4 4)
       (global $next (mut i32) (i32.const 4096))
       (type $alloc (func (param i32) (result i32)))

@@ -4,7 +4,6 @@ import { iterateOperators } from "../../../code/wasm/reference/operators.ts";
 import { wat } from "../../../support/assemble.ts";
 import { BUMP, Profiled } from "../../../support/profiled.ts";
 
-/** Code offsets of the calls in a function, in their order. */
 function callOffsets(bytes: Uint8Array, name: string): number[] {
   const module = decodeModule(bytes);
   const exported = module.exports.find((entry) => entry.kind === "function" && entry.name === name);
@@ -160,7 +159,7 @@ describe("calls out of the module and back in", () => {
     profiled.call("run", 3);
     expect(profiled.stacks()).toEqual({
       "allocate < outer < run": 2,
-      // The third time the same call of the host comes again, and is folded.
+      // The third entry repeats a call of the host, and is folded.
       "allocate < inner < outer < run": 2,
       "allocate < inner < inner < outer < run": 4,
       "allocate < run": 1,

@@ -15,13 +15,13 @@ function passTime(program: ScriptedHeap, allocations: number, size = 16): void {
   }
 }
 
-/** More accesses than those that are taken for what frees a block. */
+/** Makes more accesses than the number that is attributed to the release of a block. */
 function use(program: ScriptedHeap, address: number): void {
   for (let i = 0; i < 20; i++) program.store(address);
 }
 
 describe("drag", () => {
-  // Begins with allocation 1; accessed when there were 4; ends when there are 9: 5 of its 8 were drag.
+  // The block begins with allocation 1, is accessed at 4 and ends at 9: 5 of its 8 units are drag.
   it("is the time from the last access to the end, times the size", () => {
     const program = new ScriptedHeap();
     program.malloc(4096, 64, "a");
@@ -36,7 +36,7 @@ describe("drag", () => {
       bytes: 64,
       byteTime: 64 * 8,
       draggedByteTime: 64 * 5,
-      // An allocation is as much work as 50 accesses; the look at 4 has found two of these.
+      // An allocation is as much work as 50 accesses; the check at time 4 has found two accesses.
       byteWork: 64 * (8 * 50 + 2),
       lateBlocks: 1,
       lateBytes: 64,
@@ -47,7 +47,7 @@ describe("drag", () => {
     });
   });
 
-  // Each block is worked through and left alone from then on: all but the last ones live longer after that than before.
+  // Each block is used for a while and then left: all but the last live longer after their last use than before.
   it.each([0, 10, 60])("is found however many other blocks come and go between uses: %i", (others) => {
     const program = new ScriptedHeap();
     const blocks = Array.from({ length: 60 }, (_, i) => 16_384 + i * 2048);
@@ -106,7 +106,7 @@ describe("drag", () => {
   });
 
   describe("that counts as kept too long", () => {
-    /** What the program does with a block while it allocates nothing. */
+    /** Uses a block while the program allocates nothing. */
     function compute(program: ScriptedHeap, address: number, accesses: number): void {
       for (let i = 0; i < accesses; i++) program.load(address);
     }
@@ -116,7 +116,7 @@ describe("drag", () => {
       program.malloc(4096, 64, "a");
       compute(program, 4096, 1000);
       passTime(program, 10);
-      // By the clock of allocations that was its whole life.
+      // The clock of allocations counts this as the whole life of the block.
       const idle = { draggedByteTime: 64 * 10, lateBlocks: 0 };
       expect(dragOf(program, "malloc_a")).toMatchObject(idle);
       program.free(4096);
@@ -207,7 +207,7 @@ describe("drag", () => {
             trace.access(address);
           }
         }
-        // What lives counts as if it ended now.
+        // Live blocks count as if they ended now.
         trace.releaseAll();
         for (const name of ["malloc_a", "malloc_b"]) {
           const blocks = trace.ended.filter(({ context }) => context === name);
@@ -215,7 +215,7 @@ describe("drag", () => {
             blocks.reduce((total, block) => total + of(block), 0);
           const measured = dragOf(program, name);
           const truth = sum(({ bytes, drag }) => bytes * drag);
-          // All are looked at when there was some more work.
+          // All blocks are checked after some more work.
           const slack = sum(({ bytes, drag, life }) => bytes * Math.min(drag, 6 + life / 2));
           expect(measured.draggedByteTime).toBeLessThanOrEqual(truth);
           expect(measured.draggedByteTime).toBeGreaterThanOrEqual(truth - slack);

@@ -3,7 +3,7 @@ import { wat } from "../../../support/assemble.ts";
 import { expectTransparent } from "../../../support/behaviour.ts";
 import { MERGED, Watched } from "../../../support/counters.ts";
 
-// What comes before a block and behind it runs equally often where nothing leaves the block but its end.
+// If control leaves a block only at its end, the code before and behind the block runs equally often.
 
 const [P, Q] = [1024, 4096];
 const module = (body: string) =>
@@ -17,7 +17,7 @@ const INSIDE = "(i32.store offset=16 (local.get $q) (local.get $n))";
 const ODD = "(i32.and (local.get $n) (i32.const 1))";
 const DOWN = "(local.tee $n (i32.sub (local.get $n) (i32.const 1)))";
 
-/** Whether what stands behind the block is counted where what stands before it is. */
+/** True if accesses behind the block are counted together with accesses before it. */
 function shares(block: string): boolean {
   const bytes = module(`${BEFORE} ${block} ${BEHIND}`);
   expectTransparent(bytes, CALLS);

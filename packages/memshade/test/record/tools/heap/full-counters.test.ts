@@ -12,11 +12,10 @@ const MODULE = wat(`(module (memory 2 2)
     (loop $again
       (i32.store (local.get $at) (local.get $trips))
       (br_if $again (local.tee $trips (i32.sub (local.get $trips) (i32.const 1)))))))`);
-/** What a counter can hold. */
 const LARGEST = 0x7fffffff;
 const A = 1024;
 
-/** A counter that holds nearly all it can, as if the program had run for a long time. */
+/** A program whose counters are nearly full, as after a long run. */
 function nearlyFull(exactHistogram: boolean) {
   const profiled = new Profiled(MODULE, {
     options: { allocator: "malloc=malloc,free=free", exactHistogram },
@@ -29,7 +28,6 @@ function nearlyFull(exactHistogram: boolean) {
       next.value = address;
       profiled.call("allocate", size);
     },
-    /** Brings the counter of an address close to its end. */
     prepare(address: number) {
       counters[address >>> 3] = (LARGEST - 10) * 2;
     },

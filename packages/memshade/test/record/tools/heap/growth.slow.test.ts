@@ -7,12 +7,12 @@ const A = 8192;
 const B = 16_384;
 const C = 24_576;
 
-/** Stores that leave no two words of a block's first bytes alike, one per 8 bytes. */
+/** Stores one value per 8 bytes, such that no two words of the block's first bytes are equal. */
 function write(heap: ScriptedHeap, address: number, bytes: number): void {
   for (let at = 0; at < bytes; at += 8) heap.put(address + at, 1 + ((at / 8) % 255));
 }
 
-/** The youngest block becomes a larger one, as in a vector: allocate, copy, release. */
+/** Moves the youngest block to a larger one as a vector does: allocates, copies, releases. */
 function outgrow(heap: ScriptedHeap, old: number, used: number, next: number, size: number): void {
   heap.malloc(next, size);
   heap.copy(next, old, used);
@@ -20,7 +20,7 @@ function outgrow(heap: ScriptedHeap, old: number, used: number, next: number, si
 }
 
 describe("a block that grows by hand and by realloc", () => {
-  // The example beside the code in `assembly/growth.ts`.
+  // The example next to the code in `assembly/growth.ts`.
   const heap = new ScriptedHeap();
   heap.malloc(A, 1000);
   write(heap, A, 1000);

@@ -12,7 +12,7 @@ const BODY = { sizeStart: 0, start: 1, codeStart: 2, end: 5 };
 const [OUTER, INNER] = [2, 3];
 const POLL = 9;
 
-/** Before which of the three instructions loops ask, after a walk through a function. */
+/** Flags of the three instructions after a walk through a function: true if a loop polls in front of the instruction. */
 function asked(walk: (polls: LoopPolls, state: WalkState) => void, underLoops = 0): boolean[] {
   const insertions = new Insertions();
   const polls = new LoopPolls({ countdown: 3, poll: () => POLL, underLoops: Uint8Array.of(underLoops) });

@@ -4,12 +4,12 @@ import { wat } from "../../../support/assemble.ts";
 import { type Call, expectTransparent } from "../../../support/behaviour.ts";
 import { MERGED, Watched } from "../../../support/counters.ts";
 
-// Counters of small loops leave the loop: they must come to the same as if every trip had counted.
+// Counters of small loops are moved out of the loop. Their sums must equal those of counting in each trip.
 
 const PAGES = 16;
 const MIDDLE = (PAGES * 65536) / 2;
 
-/** Functions `0`, `1` … with i32 locals $p $q $i $n (the parameters) and $h, and others of other types. */
+/** Functions `0`, `1` … with i32 locals $p $q $i $n (the parameters) and $h, and locals of other types. */
 const loopModule = (...bodies: string[]) =>
   wat(`(module (memory (export "memory") ${PAGES} ${PAGES})
     ${bodies
@@ -19,13 +19,12 @@ const loopModule = (...bodies: string[]) =>
       )
       .join("\n")})`);
 
-/** Ends a loop after `$n` trips. */
 const UNTIL_N = "(br_if 0 (local.tee $n (i32.sub (local.get $n) (i32.const 1))))";
 const ACCESS = "(i32.store8 (local.get $p) (local.get $n))";
 const move = (local: string, by: number) =>
   `(local.set ${local} (i32.add (local.get ${local}) (i32.const ${by})))`;
 
-/** Runs each body with each of the operands; gives the sum of all accesses. */
+/** Runs each body with each of the operands; returns the sum of all accesses. */
 function expectLoops(bodies: readonly string[], calls: readonly (readonly number[])[]): number {
   const runs = bodies.flatMap((_, i) => calls.map((operands): Call => [String(i), ...operands]));
   return expectTransparent(loopModule(...bodies), runs).total;
@@ -105,7 +104,7 @@ describe("a pointer that moves by a constant", () => {
         ...steps.map(
           (step) => `(loop ${at("(i32.shl (local.get $i) (i32.const 2))")} ${move("$i", step)} ${UNTIL_N})`,
         ),
-        // Two distances: one of them moves faster than the place does.
+        // Two distances: one of them grows faster than the address.
         `(loop ${at("(i32.add (local.get $i) (local.get $q))")} ${move("$i", 24)} ${move("$q", -16)} ${UNTIL_N})`,
         `(loop ${at("(i32.add (local.get $i) (local.get $q))")} ${move("$i", 24)} ${move("$q", -24)} ${UNTIL_N})`,
       ],
@@ -245,14 +244,14 @@ describe("how often a loop ran", () => {
       `(i32.store (local.get $q) (i32.const 9)) (loop ${ACCESS} (i32.store (local.get $q) (i32.sub (i32.load (local.get $q)) (i32.const 1))) (br_if 0 (i32.load (local.get $q))))`,
       [[MIDDLE, MIDDLE + 800, 0, 0]],
     );
-    // An i64 as the address: none of the pointers is an i32.
+    // The address is an i64: none of the pointers is an i32.
     expectLoop(
       `(local.set $w (i64.extend_i32_u (local.get $p))) (loop (i32.store (i32.wrap_i64 (local.get $w)) (i32.const 1)) (local.set $w (i64.add (local.get $w) (i64.const 8))) ${UNTIL_N})`,
       [[MIDDLE, 0, 0, 40]],
     );
   });
 
-  /** Counts trips by a number of bits that run out: no local moves by a constant. */
+  /** Counts trips by the bits of a number: no local changes by a constant. */
   const BITS = "(br_if 0 (local.tee $n (i32.shr_u (local.get $n) (i32.const 1))))";
 
   it("is right when some other number goes round", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ScriptedHeap } from "./support/scripted-heap.ts";
 
-// Worked by hand. The clock counts allocations: the first block is made at time 1.
+// Expected values are worked out by hand. The clock counts allocations: the first block is made at time 1.
 
 const A = 1024;
 const B = 2048;
@@ -66,7 +66,7 @@ describe("several blocks of one context", () => {
   heap.free(B); // lives 2…3, density 100, per second 100,000; made before A was freed? 2 < 2: no
   heap.malloc(A, 50); // 4
   heap.malloc(B, 3); // 5
-  heap.free(C); // lives 3…5, not touched; 3 < 3: no
+  heap.free(C); // lives 3…5, not accessed; 3 < 3: no
   heap.store(B);
   heap.free(B); // lives 5…5, density 33, per second 33,000 (a lifetime of 0 counts as 1); 5 < 5: no
   heap.free(A); // lives 4…5, 4 < 5: overlaps with B's end
@@ -228,7 +228,7 @@ describe("the granules of blocks", () => {
       heap.store(A + granules * 8, 50);
       let accesses = 0;
       let touched = 0;
-      // Every third granule stays clean, the others differ in their counts.
+      // Every third granule has no accesses; the others differ in their counts.
       for (let granule = 0; granule < granules; granule++) {
         if ((granule + size) % 3 === 0) continue;
         heap.store(A + granule * 8, (granule % 4) + 1);

@@ -3,7 +3,7 @@ import { describe, it } from "vitest";
 import { Replay, type Step } from "./support/replay.ts";
 import { SITES } from "./support/scripted-heap.ts";
 
-/** Places where a block can be, with the room there: small ones side by side, a few large ones, and both at a region's end. */
+/** Possible block addresses, with the room at each: small ones side by side, a few large ones, and both at a region's end. */
 const PLACES = [
   ...Array.from({ length: 8 }, (_, i) => ({ address: 4096 + i * 8, room: 8 })),
   ...Array.from({ length: 12 }, (_, i) => ({ address: 8192 + i * 128, room: 128 })),
@@ -15,7 +15,7 @@ const PLACES = [
 
 const place = fc.integer({ min: 0, max: PLACES.length - 1 });
 const site = fc.constantFrom(...SITES);
-/** Becomes a size or an offset inside the place. A few sizes come often, so that blocks are alike. */
+/** Scaled to a size or an offset inside the place. A few sizes repeat often, so that blocks are alike. */
 const share = fc.oneof(
   fc.constantFrom(8, 24, 64),
   fc.integer({ min: 0, max: 40 }),

@@ -26,7 +26,6 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ kind: fc.constant("touch" as const), place }) },
 );
 
-/** Takes steps in a program and notes them in a trace. */
 class Traced {
   readonly program: ScriptedHeap;
   readonly trace = new HeapTrace();
@@ -62,7 +61,7 @@ class Traced {
     }
   }
 
-  /** The file of the only instance, as a reader takes it, with the names of its contexts. */
+  /** The file of the only instance as a reader gets it, with the names of its contexts. */
   read() {
     const snapshot = this.program.profiled.snapshot();
     const { instances } = readHeapIntervals(JSON.stringify(snapshot.intervals));
@@ -70,7 +69,6 @@ class Traced {
     return { instance: instances[0], names, overflow: snapshot.heap.overflow.contexts };
   }
 
-  /** Compares everything with what the trace says. */
   expectEqual(): void {
     if (this.trace.allocations === 0) return;
     const { instance, names, overflow } = this.read();
@@ -105,7 +103,7 @@ class Traced {
 }
 
 describe("the heap over time", () => {
-  // 1: a allocates 100 bytes. 2: b allocates 40. a's are released. 3: a allocates 8. The run ends.
+  // 1: a allocates 100 bytes. 2: b allocates 40. Blocks of a are released. 3: a allocates 8. The run ends.
   it("has what each interval allocated, released and left, and the most inside of it", () => {
     const traced = new Traced();
     traced.take({ kind: "malloc", place: 0, bytes: 100, site: "a" });

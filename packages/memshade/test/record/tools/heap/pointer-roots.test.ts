@@ -3,7 +3,9 @@ import { instrument } from "../../../../src/record/tools/index.ts";
 import type { PointerRoots } from "../../../../src/record/tools/options.ts";
 import { assemble } from "../../../cli/support/programs.ts";
 
-/** What of the static data only the allocator knows, which has words at 2048, 2056, and at 2080 on; `others` are functions of the program. */
+/**
+ * Static data that only the allocator uses. The allocator has words at 2048, 2056, and from 2080 on; `others` are functions of the program.
+ */
 function stateBeside(others: string): readonly number[] {
   const bytes = assemble(`(module (memory (export "memory") 2)
     (func (export "malloc") (param i32) (result i32)

@@ -19,7 +19,7 @@ const IMPORTS = {
   wasi_snapshot_preview1: { proc_exit() {} },
 };
 
-/** A module that begins where an instance of it stands now, as Wizer and wasm-ctor-eval write them. */
+/** A module whose initial state is the current state of an instance, as Wizer and wasm-ctor-eval write it. */
 function frozen(bytes: Uint8Array, initialize: (exports: Exports) => void): Uint8Array {
   const instance = new WebAssembly.Instance(new WebAssembly.Module(bytes as BufferSource), IMPORTS);
   const exports = instance.exports as Exports;
@@ -57,9 +57,9 @@ describe("a module that begins with blocks", () => {
     const { run } = profiled(original, (exports) => exports.run());
     expect(run.modules[0].allocator).toMatchObject({ how: "structure", confirmed: true });
     expect(run.heap).toMatchObject({ allocations: 500, frees: 400, liveBlocks: 100 });
-    // Every fifth one goes to a table of 64 places, so that 36 of the 100 have lost theirs to later ones.
+    // Every fifth block goes into a table of 64 entries; later blocks overwrite the entries of 36 of the 100.
     expect(run.heap?.reach).toMatchObject({ lostBlocks: 36, stillReachableBlocks: 64 });
-    // The blocks of this dlmalloc are 12, 28, 44 … bytes.
+    // Blocks of this dlmalloc have 12, 28, 44 … bytes.
     const sizes = Array.from({ length: 64 }, (_, i) => Math.ceil((64 + i + 4) / 16) * 16 - 4);
     const bytes = sizes.reduce((sum, size) => sum + size).toLocaleString("en");
     expect(run.heap?.notTracked).toContain(

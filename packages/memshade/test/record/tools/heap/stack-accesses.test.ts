@@ -3,10 +3,10 @@ import { wat } from "../../../support/assemble.ts";
 import { expectTransparent } from "../../../support/behaviour.ts";
 import { DEFAULT, EXACT, MERGED, Watched } from "../../../support/counters.ts";
 
-/** Default mode with counters at every granule, so that a test can see which accesses were left out. */
+/** Default mode with a counter per granule, so that a test can see which accesses were excluded. */
 const WITHOUT_STACK = { countersOnly: true, exactHistogram: true } as const;
 
-/** A function as clang makes it: 32 bytes of stack, one access above and one below, one to the heap. */
+/** A function as clang compiles it: 32 bytes of stack, one access above the stack pointer, one below, and one to the heap. */
 const frame = (stackPointer: string, name: string) => `
   (func (export "${name}") (param $heap i32) (local $frame i32)
     (global.set ${stackPointer} (local.tee $frame (i32.sub (global.get ${stackPointer}) (i32.const 32))))
@@ -158,7 +158,7 @@ describe("what counts as a stack access", () => {
         64: 1,
       },
     );
-    // An offset that is as large as an address is a base of its own.
+    // An offset as large as an address acts as a base of its own.
     expect(counts("(i32.store offset=2048 (local.get $p) (i32.const 1))")).toEqual({ 6144: 1 });
   });
 });

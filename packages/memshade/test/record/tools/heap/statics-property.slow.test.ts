@@ -39,7 +39,7 @@ it.each([
       }
       const counts = naiveCounts(naive);
       const report = reportOf(profiled, variables);
-      // Nothing is lost: what belongs to nobody is what lies between the variables, and nothing does.
+      // The sum is complete: bytes between variables have no owner, and no access hits them.
       const all = Object.values(counts).reduce((sum, { count }) => sum + count, 0);
       expect(report.accesses).toBe(all);
       expect(report.elsewhere).toBe(0);
@@ -51,7 +51,7 @@ it.each([
   SEARCH_TIMEOUT,
 );
 
-/** Compares each variable; the bytes that were rightly said not to be read. */
+/** Compares each variable; returns the bytes correctly reported as unread. */
 function compare(
   report: StaticsReport,
   variables: readonly RandomVariable[],
@@ -66,7 +66,7 @@ function compare(
     const granules = granulesOf(variable);
     const own = granules.filter((granule) => owners.get(granule) === 1 || counts[granule] === undefined);
     const found = report.objects.find(({ name }) => name === variable.name);
-    // Only what has no granule to itself is not told.
+    // Only a variable without a granule of its own is missing from the report.
     if (found === undefined) {
       expect(own).toEqual([]);
       continue;

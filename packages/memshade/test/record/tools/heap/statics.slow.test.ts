@@ -5,7 +5,7 @@ import { cellsOf, named, reportOf, staticsOf } from "../../../support/statics.ts
 
 const ALLOCATOR = { allocator: "malloc=malloc,free=free" };
 
-/** Tables at 1024 and 1536 of 512 bytes each and a counter at 2048; the heap begins at 4096. */
+/** Tables at 1024 and 1536 of 512 bytes each, and a counter at 2048; the heap begins at 4096. */
 const PROGRAM = wat(`(module (memory (export "memory") 1 1)
   (global (export "__heap_base") i32 (i32.const 4096))
   (data $.rodata (i32.const 1024) "${"x".repeat(1024)}")
@@ -42,7 +42,7 @@ describe("accesses to static data", () => {
   it("with one index count for each table, and those at constant addresses count too", () => {
     const profiled = new Profiled(PROGRAM, { options: ALLOCATOR });
     for (const index of [0, 4, 16]) profiled.call("both", index);
-    // By hand: 0 and 4 are in the first cell of both tables, 16 in the third. Stores alone are negative.
+    // Worked out by hand: 0 and 4 are in the first cell of both tables, 16 in the third. Cells with stores only are negative.
     expect(cellsOf(profiled)).toEqual({ 1024: -2, 1040: -1, 1536: 2, 1552: 1, 2048: 6 });
     const report = reportOf(profiled, VARIABLES);
     expect(named(report, "first")).toMatchObject({ bytes: 512, accesses: 3, use: "unread" });
@@ -67,7 +67,8 @@ describe("accesses to static data", () => {
     });
     expect(cellsOf(merged)).toEqual({ 1024: 2 });
     expect(cellsOf(exact)).toEqual({ 1024: 1, 1032: -1 });
-    // Of 512 bytes none is 528 bytes away; exactly, 496 are untouched and 8 written only.
+    // A loop of up to 528 bytes may be counted at one address, so no byte of the 512 is certain. With exact counters, 496 are untouched and
+    // 8 only written.
     expect(named(reportOf(merged, VARIABLES), "first")).toMatchObject({ untouchedBytes: 0, unreadBytes: 0 });
     expect(named(reportOf(exact, VARIABLES), "first")).toMatchObject({ untouchedBytes: 496, unreadBytes: 8 });
   });
@@ -81,7 +82,7 @@ describe("accesses to static data", () => {
     expect(Object.keys(cells)).toHaveLength(128);
     expect(cells[1032]).toBe(0);
     expect(cells[2040]).toBe(-256);
-    // The loop went over both tables as one: only its last place tells that it did not read.
+    // The loop passed both tables as one; only the counter at its last address shows that it did not read.
     expect(named(reportOf(profiled, VARIABLES), "second")).toMatchObject({
       use: "unread",
       untouchedBytes: 0,

@@ -6,7 +6,7 @@ import { Wasted } from "../../../support/wasted.ts";
 
 const DEPTHS = 6;
 
-/** What a function does next when it has asked the host. */
+/** Next action of a function, given by the host. */
 const Step = {
   Return: 0,
   Allocate: 1,
@@ -23,7 +23,7 @@ type Handler = (body: string) => string;
 const legacyHandler: Handler = (body) => `(try (do ${body}) (catch_all))`;
 const newHandler: Handler = (body) => `(block $handler (try_table (catch_all $handler) ${body}))`;
 
-/** Functions f0 … that do what the host says, each calling the next one: directly, through a table, or through the host. */
+/** Functions f0 … that act on the host's numbers; each calls the next one directly, through a table, or through the host. */
 function moduleText(handled: Handler): string {
   const step = (number: number, body: string) =>
     `(if (i32.eq (local.get $x) (i32.const ${number})) (then ${body}))`;
@@ -51,7 +51,7 @@ function moduleText(handled: Handler): string {
     ${BUMP} ${functions.join("\n")})`;
 }
 
-/** Follows the calls of a module: by its allocations or its stores, of which each step has one. */
+/** Follows the calls of a module by its allocations or its stores: one per step. */
 type Follower = (module: Uint8Array, options: ProfiledOptions) => Pick<Profiled, "call" | "stacks">;
 const FOLLOWERS: Readonly<Record<string, Follower>> = {
   allocations: (module, options) => new Profiled(module, options),
@@ -60,7 +60,7 @@ const FOLLOWERS: Readonly<Record<string, Follower>> = {
     new Wasted(module, { ...options, options: { tools: ["heap", "waste"] } }),
 };
 
-/** Runs a module by a script of numbers. What the stacks of its events should be follows from where the host came in. */
+/** Runs a module by a script of numbers. Expected stacks follow from the point where the host entered. */
 function run(module: Uint8Array, follow: Follower, script: readonly number[]): void {
   let at = 0;
   const draw = (bound: number): number => (at < script.length ? script[at++] % bound : 0);
@@ -68,7 +68,7 @@ function run(module: Uint8Array, follow: Follower, script: readonly number[]): v
     try {
       action();
     } catch {
-      // A trap, an exception of the module or of the host.
+      // A trap, or an exception of the module or of the host.
     }
   };
   let outermost = 0;

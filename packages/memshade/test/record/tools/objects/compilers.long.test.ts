@@ -21,7 +21,7 @@ function formatterFolder(): string | undefined {
 
 const DART_FMT = formatterFolder();
 
-/** Formats classes, and prints the length of their text. Dart draws the hashes of objects by lot. */
+/** Formats classes, and prints the length of their text. Random numbers are fixed because Dart uses them as object hashes. */
 const FORMAT = `Math.random = () => 0.5;
 const { format } = await import("./fmt/dart_fmt_node.js");
 const source = Array.from({ length: 40 }, (_, n) =>
@@ -30,7 +30,7 @@ const source = Array.from({ length: 40 }, (_, n) =>
 console.log(format(source).length);
 `;
 
-/** The formatter with its names, which its package has beside the one that everybody loads. */
+/** The formatter with function names; its package has this build besides the usual one. */
 function formatter(): string {
   const cwd = newFolder();
   cpSync(DART_FMT!, join(cwd, "fmt"), { recursive: true });
@@ -86,7 +86,7 @@ describe("a program of the Kotlin compiler", () => {
     const book = objects.parts[0]!.types.find(({ name }) => name === "Book")!;
     expect(book.objects).toBe(3000);
     expect(siteOf(objects, "library.kt").some(({ name }) => name === "Book.<init>")).toBe(true);
-    // What the compiler says of code whose source it does not have is no place.
+    // The compiler's marker for code without source is not a source position.
     expect(siteOf(objects, "NATIVE_IMPLEMENTATIONS.kt")).toEqual([]);
     expect(unreadFields(objects)).toContainEqual(
       expect.objectContaining({ name: "Book.debugName", objects: 3000, written: true, isOfLanguage: false }),

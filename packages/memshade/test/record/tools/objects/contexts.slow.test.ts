@@ -38,7 +38,7 @@ describe.skipIf(binaryenTool("wasm-as") === undefined)("calling contexts of obje
     const { part, text } = partOf(module, calls, { sampleBytes: 128 });
     expect(byPath(part)).toEqual(new Map([...expected].sort()));
     expect(text).not.toContain("without callers");
-    // What sites made in all is what they made in their contexts, and without contexts.
+    // A site's total is the sum of its contexts plus the objects without context.
     const sums = part.sites.map(() => ({ objects: 0, elements: 0, bytes: 0 }));
     part.contexts.site.forEach((site, row) => {
       sums[site]!.objects += part.contexts.objects[row]!;

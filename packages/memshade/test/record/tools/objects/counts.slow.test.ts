@@ -8,7 +8,7 @@ import { moduleText, RandomProgram } from "./random-program.ts";
 
 const ARGUMENTS = [0, 5, 10, 15];
 
-/** What a profile tells, in the words of the interpreter. */
+/** Counts of a profile, in the interpreter's terms. */
 function countsOf(text: string): Map<string, number> {
   const counts = new Map<string, number>();
   for (const { types } of readObjects(text).parts)

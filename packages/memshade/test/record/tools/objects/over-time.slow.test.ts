@@ -10,7 +10,6 @@ const FOLDER = new URL("../../../fixtures/programs/objects/", import.meta.url);
 const moduleOf = (name: string) =>
   new Uint8Array(readFileSync(fileURLToPath(new URL(`${name}.wasm`, FOLDER))));
 
-/** What is recorded of a program that runs several times, in one instance. */
 async function recorded(
   name: string,
   runs: readonly number[],
@@ -31,7 +30,6 @@ async function recorded(
   return readObjects(String(toolFiles.find((file) => file.name === "objects.json")!.contents)).parts[0]!;
 }
 
-/** Objects and bytes of each context, from what it made in intervals. */
 function sumsOf({ overTime }: ModuleObjects): Map<number, [objects: number, bytes: number]> {
   const sum = (values: readonly number[]) => values.reduce((all, value) => all + value, 0);
   return new Map(
@@ -64,7 +62,7 @@ describe("objects over time", () => {
       (await recorded("words", [30_000], sampleBytes === undefined ? {} : { sampleBytes })).overTime;
     const first = await overTime();
     expect(await overTime()).toEqual(first);
-    // Samples are drawn anew in each run: some are taken just where an interval has no byte left.
+    // Each run draws new samples; some are taken exactly where an interval has no byte left.
     for (let run = 0; run < 12; run++) expect(await overTime(4096)).toEqual(first);
   });
 

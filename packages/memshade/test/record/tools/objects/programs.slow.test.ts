@@ -18,7 +18,6 @@ const moduleOf = (name: string) =>
 
 type Exports = { run(n: number): number; made?: WebAssembly.Global };
 
-/** What a program returns, how many objects it says it made, and what was recorded of it. */
 async function profiled(name: string, n: number, objects: ObjectsOptions = {}) {
   const recorded = await profile(
     moduleOf(name),
@@ -37,7 +36,7 @@ async function plain(name: string, n: number): Promise<number> {
   return (instance.exports as unknown as Exports).run(n);
 }
 
-/** Bytes that the samples stand for, by type, and the standard error of all of them together. */
+/** Bytes estimated from the samples by type, and the standard error of their sum. */
 function estimated({ parts: [part] }: ObjectsProfile): { bytes: number; error: number } {
   const { samples } = part!;
   const everything = {
@@ -62,7 +61,7 @@ describe("programs as compilers write them", () => {
     expect(result).toBe(await plain("words", 5000));
     const names = objects.parts[0]!.types.map(({ name }) => name);
     expect(names.some((name) => name?.endsWith("Entry"))).toBe(true);
-    // Entry.debug_name: the compiler itself warns of it.
+    // Entry.debug_name: the compiler itself warns of this field.
     const entry = objects.parts[0]!.types.find(({ name }) => name === "_M0TP27moonpad3lib5Entry")!;
     expect(entry.fields.map(({ unread }) => unread)).toEqual([false, false, true]);
     expect(entry.objects).toBe(500);

@@ -1,6 +1,6 @@
 import { RandomNumbers } from "../../../../src/record/tools/objects/read/object-sampler.ts";
 
-/** What a function does, in order. Loops and conditions go by its argument. */
+/** Steps of a function, in order. Loops and conditions depend on its argument. */
 type Step = Making | Calling;
 
 interface Making {
@@ -11,15 +11,16 @@ interface Making {
 interface Calling {
   readonly kind: "call" | "table";
   readonly callee: number;
-  /** Of the argument. */
+  /** Smallest argument for which the call is made. */
   readonly least: number;
 }
 
 const FUNCTIONS = 6;
 
 /**
- * Functions that make objects and call each other: later ones with the same argument, by name or through a table, and themselves with a
- * smaller one.
+ * Functions that make objects and call each other. They call later ones with the same argument, by name or through a table, and themselves
+ * with a
+ * smaller argument.
  */
 export class RandomCalls {
   readonly name: string;
@@ -35,14 +36,14 @@ export class RandomCalls {
         if (isLast || below(2) === 0)
           return { kind: below(2) === 0 ? "struct" : "array", rounds: 1 + below(3) };
         const callee = index + below(FUNCTIONS - index);
-        // Through a table nobody knows that a function calls itself.
+        // A call through a table is not recognized as recursion.
         const kind = callee > index && below(3) === 0 ? "table" : "call";
         return { kind, callee, least: below(3) };
       }),
     );
   }
 
-  /** Counts objects by path and type. Recursion stands in the context that it was entered in. */
+  /** Counts objects by path and type. Recursion counts in the context that it was entered in. */
   run(argument: number, counts: Map<string, number>): void {
     const add = (key: string, amount: number) => counts.set(key, (counts.get(key) ?? 0) + amount);
     const call = (index: number, value: number, callers: string): void => {
@@ -56,7 +57,7 @@ export class RandomCalls {
     call(0, argument, "");
   }
 
-  /** Its functions, of which the first is exported under its name; those of its table begin with number `first`. */
+  /** Functions as text. The first is exported under its name; table entries begin at `first`. */
   text(first: number): string {
     return this.#functions
       .map((steps, index) => {
@@ -93,7 +94,6 @@ export class RandomCalls {
   }
 }
 
-/** A module with programs. */
 export function callsText(programs: readonly RandomCalls[]): string {
   return `(module
     (type $node (struct (field $value i32)))

@@ -1,4 +1,4 @@
-/** A repeatable source of choices (mulberry32). */
+/** A seeded source of choices (mulberry32). */
 function choices(seed: number): (below: number) => number {
   let state = seed >>> 0;
   return (below) => {
@@ -9,7 +9,7 @@ function choices(seed: number): (below: number) => number {
   };
 }
 
-/** What a statement of a program does. `arm` and `other` run as its kind says. */
+/** A statement of a program. `arm` and `other` run as its kind defines. */
 interface Statement {
   readonly kind: (typeof KINDS)[number];
   /** A length, a number of rounds, or a bit of the argument. */
@@ -42,7 +42,7 @@ const TYPES = `
   (type $bytes (array (mut i8)))
   (data $text "0123456789abcdef")`;
 
-/** A function that makes objects and uses them, as text, and what it does for an argument. */
+/** A function that makes and uses objects, as text, and its expected events for an argument. */
 export class RandomProgram {
   readonly #body: readonly Statement[];
   readonly name: string;
@@ -53,12 +53,12 @@ export class RandomProgram {
     this.#body = statements(below, 3);
   }
 
-  /** How often each thing happens in a call: `new point`, `elements of bytes`, `read point.x` … */
+  /** Number of each event in a call: `new point`, `elements of bytes`, `read point.x` … */
   run(argument: number): Map<string, number> {
     const counts = new Map<string, number>();
     const add = (key: string, amount = 1) => counts.set(key, (counts.get(key) ?? 0) + amount);
     const call = (value: number): void => {
-      // Every call makes one of each.
+      // Every call makes one object of each type.
       add("new spot");
       add("new words");
       add("elements of words", 16);
@@ -101,7 +101,6 @@ export class RandomProgram {
   }
 }
 
-/** A module with programs. */
 export function moduleText(programs: readonly RandomProgram[]): string {
   return `(module ${TYPES} ${programs.map((program) => program.text()).join("\n")})`;
 }

@@ -43,7 +43,7 @@ describe("the model of sizes", () => {
     ["(field i8) (field i64) (field i16) (field f64)", struct(PACKED_I8, I64, PACKED_I16, F64)],
     ["(field i8) (field i8) (field i32) (field i32)", struct(PACKED_I8, PACKED_I8, I32, I32)],
   ];
-  // Node has no compressed pointers.
+  // Node does not compress pointers.
   it.skipIf(binaryenTool("wasm-as") === undefined).each(TEXTS)(
     "is what Node takes for a struct of %s",
     (fields, type) => {

@@ -4,7 +4,6 @@ import type { WasteOptions } from "../../../../src/record/tools/index.ts";
 import { countedLines, countedWaste, ENGINES, expectedLines, expectedWaste, moduleOf } from "./agreement.ts";
 import { programs, trappingPrograms } from "./random-program.ts";
 
-/** So many programs of each kind. */
 const RUNS = Number(process.env.MEMSHADE_RUNS ?? 12);
 
 describe("programs of all kinds of accesses", () => {
@@ -30,14 +29,15 @@ describe("programs of all kinds of accesses", () => {
             expect(told, engine).toEqual(expected);
             continue;
           }
-          // What a block counts at its beginning is too much; what a loop would have told at its end is missing.
+          // A block counts its accesses at its beginning, so after a trap it has counted too many; a loop counts at its end, so its
+          // accesses are missing.
           const excused = new Set(
             [...trapped.behind, ...incomplete].flatMap((site) => [`store ${site}`, `load ${site}`]),
           );
           for (const name of new Set([...Object.keys(told), ...Object.keys(expected)])) {
             if (excused.has(name)) continue;
             if (!isCutShort) expect(told[name], `${engine}: ${name}`).toBe(expected[name]);
-            // How often it ran is right whatever became of its bytes; sites of loops that never ended are not in the file.
+            // The number of runs is right whatever became of the bytes; sites of unfinished loops are not in the file.
             else if (told[name] !== undefined)
               expect(firstTwo(told[name]), `${engine}: ${name}`).toBe(firstTwo(expected[name]));
           }
@@ -57,7 +57,6 @@ describe("programs of all kinds of accesses", () => {
   });
 });
 
-/** Operations and their bytes. */
 function firstTwo(counts: string | undefined): string | undefined {
   return counts?.split(", ").slice(0, 2).join(", ");
 }

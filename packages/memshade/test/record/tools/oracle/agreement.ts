@@ -17,7 +17,7 @@ import { runWaste } from "../waste/events.ts";
 import { type LoadCounts, Model, type Site, type StoreCounts } from "./model.ts";
 import { interpret, OTHER_FUNCTIONS, PAGE, type Program, STACK, type Trapped, textOf } from "./program.ts";
 
-/** Ways of counting that must come to the same figures. */
+/** Ways of counting that must give the same figures. */
 export const ENGINES = {
   summary: {},
   "more stores than ids": { mostIds: 1 },
@@ -34,7 +34,7 @@ export function moduleOf(program: Program): Uint8Array {
   return wat(textOf(program));
 }
 
-/** What is told of one program, as text that can be compared: by site, then pairs. */
+/** Figures of one program as text that can be compared: by site, then pairs. */
 type Told = Record<string, string>;
 
 const SUMMED: readonly (keyof StoreCounts)[] = [
@@ -62,7 +62,7 @@ function described<Counts>(counts: Counts, names: readonly (keyof Counts)[]): st
   return names.map((name) => `${String(name)} ${counts[name]}`).join(", ");
 }
 
-/** What the model says of a program, and where it traps. */
+/** Figures of the model for a program, and the point where it traps. */
 export function expectedWaste(
   program: Program,
   { pairs = false, compat }: WasteOptions,
@@ -78,7 +78,7 @@ export function expectedWaste(
   return { told, trapped };
 }
 
-/** What the tool says of it; and whether it says that loops did not end, and the sites of these. */
+/** Figures of the tool for the program; whether it reports unfinished loops, and the sites of these. */
 export function countedWaste(
   module: Uint8Array,
   waste: WasteOptions,
@@ -145,7 +145,6 @@ function toldBy(file: WasteFile, numbers: ReadonlyMap<number, Site>, pairs: bool
   return told;
 }
 
-/** Offsets in the code section of a program's sites → their numbers, in the order of the text. */
 function siteNumbers(bytes: Uint8Array): Map<number, number> {
   const module = decodeModule(bytes);
   const numbers = new Map<number, number>();
@@ -168,7 +167,6 @@ function siteNumbers(bytes: Uint8Array): Map<number, number> {
   return numbers;
 }
 
-/** What the model says of a program's working set. */
 export function expectedLines(program: Program): Record<string, number> {
   const model = new Model(PAGE, STACK, false);
   interpret(program, model);
@@ -182,7 +180,6 @@ export function expectedLines(program: Program): Record<string, number> {
   };
 }
 
-/** What the tool says of it. */
 export function countedLines(module: Uint8Array, traps: boolean): Record<string, number> {
   const { bytes, info } = instrument(module, { tools: ["workingset"] });
   let exports: Record<string, (...operands: number[]) => void> = {};

@@ -1,4 +1,4 @@
-// The instructions of the text format that access memory, as far as a generated program uses them: names, and bytes accessed.
+// Instructions of the text format that access memory, as far as generated programs use them: names, and bytes accessed.
 import type { FloatBytes } from "./model.ts";
 
 export type Type = "i32" | "i64" | "f32" | "f64" | "v128";
@@ -67,7 +67,7 @@ export const STORES: readonly Plain[] = [
   ...lanes("store"),
 ];
 
-/** Widths of atomic accesses: what stands between the type and the operation, and behind it. */
+/** Widths of atomic accesses, with the parts of the name between type and operation, and behind the operation. */
 const WIDTHS = [
   ["i32", "", "", 4],
   ["i32", "8", "_u", 1],
@@ -102,7 +102,7 @@ export const WAITS: readonly Plain[] = [
   plain("memory.atomic.wait64", 8, "i64"),
 ];
 
-/** The value that a read-modify-write of so many bytes leaves. */
+/** Value that a read-modify-write of this number of bytes leaves. */
 export function updated(update: Update, old: bigint, operand: bigint, size: number): bigint {
   const results = {
     add: old + operand,

@@ -1,7 +1,6 @@
-// What wasted accesses and working sets are, byte by byte and as directly as it can be said. It knows nothing of how the tools
-// count, and shares no code with them: events go in, counters come out.
+// Definition of wasted accesses and working sets, byte by byte and as directly as possible. The model shares no code with the tools: events
+// go in, counters come out.
 
-/** Who stores or loads: the number of an instruction. */
 export type Site = number;
 type Writer = Site | "zero" | "init";
 
@@ -42,13 +41,13 @@ interface Byte {
   seen: number;
 }
 
-/** Bytes of the floats of an operand; undefined: it is not known to be one. */
+/** Size of the floats of an operand in bytes; undefined if it may be no float. */
 export type FloatBytes = 4 | 8 | undefined;
 
 const LINE = 64;
 const TOLERANCE = 0.01;
 
-/** One address space, and what became of it. */
+/** One address space, and the state of its bytes. */
 export class Model {
   readonly stores = new Map<Site, StoreCounts>();
   readonly loads = new Map<Site, LoadCounts>();
@@ -58,7 +57,7 @@ export class Model {
   readonly linesWritten = new Set<number>();
   accesses = 0;
   readonly #bytes: Byte[] = [];
-  /** As the tool deadstores counts. */
+  /** True to count as the tool deadstores does. */
   readonly #compat: boolean;
   readonly #blocks = new Map<number, number>();
   #stack: number;
@@ -73,13 +72,13 @@ export class Model {
     return this.#bytes.length;
   }
 
-  /** Memory that the system cleared is put behind the end. */
+  /** Appends memory that the system has cleared. */
   zero(size: number): void {
     const [state, writer] = this.#compat ? (["I", undefined] as const) : (["F", "zero"] as const);
     for (let i = 0; i < size; i++) this.#bytes.push({ value: 0, state, writer, reader: undefined, seen: 0 });
   }
 
-  /** A loader puts bytes here. */
+  /** A loader writes bytes here. */
   init(address: number, values: readonly number[]): void {
     values.forEach((value, i) => {
       const byte = this.#bytes[address + i];
@@ -106,7 +105,7 @@ export class Model {
     this.#storeOf(site, address, values, float);
   }
 
-  /** `stored` are the new values, undefined: a compare-exchange found something else. */
+  /** @param stored the new values; undefined if a compare-exchange found another value */
   update(site: Site, address: number, size: number, stored: readonly number[] | undefined): void {
     this.accesses++;
     if (this.#compat) {
@@ -119,7 +118,7 @@ export class Model {
       this.#loadOf(site, address, size);
       if (stored !== undefined) this.#storeOf(site, address, stored);
     }
-    // Whether it stores or not, it takes its line as one that is about to be written.
+    // A compare-exchange takes its line for writing, even if it does not store.
     this.#touch(this.linesWritten, address, size);
   }
 
@@ -129,7 +128,7 @@ export class Model {
     this.#storeOf(site, to, this.valuesAt(from, size));
   }
 
-  /** The host reads for the program, or writes what it is not compared with. */
+  /** The host reads for the program, or writes bytes that are not compared. */
   hostReads(address: number, size: number): void {
     this.#read(this.#range(address, size));
     this.#touch(this.linesRead, address, size);
@@ -140,7 +139,7 @@ export class Model {
     this.#touch(this.linesWritten, address, size);
   }
 
-  /** A host is in control that does not say what it reads. */
+  /** A host whose reads are unknown has control. */
   hostMayRead(): void {
     for (const byte of this.#bytes) {
       if (byte.state !== "F") continue;
@@ -154,7 +153,7 @@ export class Model {
     this.#blocks.set(address, size);
   }
 
-  /** Zeros are a store of whoever asks. */
+  /** The zeros are a store of the allocation's site. */
   allocateZeroed(site: Site, address: number, size: number): void {
     this.allocate(address, size);
     this.#overwrite(site, this.#range(address, size));
@@ -184,7 +183,6 @@ export class Model {
     this.#blocks.delete(address);
   }
 
-  /** The stack pointer is set. */
   moveStack(to: number): void {
     this.#end(Math.min(this.#stack, to), Math.abs(this.#stack - to));
     this.#stack = to;
@@ -260,7 +258,7 @@ export class Model {
     this.#touch(this.linesWritten, address, values.length);
   }
 
-  /** A store without a look at values. */
+  /** A store whose values are not compared. */
   #overwrite(site: Site, bytes: readonly Byte[]): void {
     const counts = this.#storesOf(site);
     counts.stores++;
@@ -282,7 +280,7 @@ export class Model {
     }
   }
 
-  /** The memory is another one's, or nobody's. */
+  /** The memory belongs to another block, or to none. */
   #end(address: number, size: number): void {
     for (const byte of this.#range(address, size)) {
       if (byte.state === "F" && typeof byte.writer === "number") this.#storesOf(byte.writer).deallocated++;
@@ -303,7 +301,7 @@ export class Model {
   }
 }
 
-/** Whether one float is nearly another, but not the same bits. */
+/** True if two floats are nearly equal, but differ in their bits. */
 function isNear(before: readonly number[], now: readonly number[], float: FloatBytes): boolean {
   if (float === undefined || before.every((value, i) => value === now[i])) return false;
   const [old, young] = [floatOf(before), floatOf(now)];
@@ -317,7 +315,6 @@ function floatOf(bytes: readonly number[]): number {
   return bytes.length === 4 ? view.getFloat32(0, true) : view.getFloat64(0, true);
 }
 
-/** The counts of a site, which begin as `none`. */
 function countsOf<Counts extends object>(all: Map<Site, Counts>, site: Site, none: Counts): Counts {
   const known = all.get(site);
   if (known !== undefined) return known;

@@ -1,9 +1,11 @@
-// Small programs in two forms: the text of a module, and the events that running it means. Control flow never depends on what
-// is loaded, so that events follow from the program alone.
+// Small programs in two forms: the text of a module, and the events of its run. Control flow never depends on loaded values, so events
+// follow from the program alone.
 import { type Plain, type Type, type Update, updated } from "./instructions.ts";
 import type { Model, Site } from "./model.ts";
 
-/** `from` is the number `at`, a function's parameter, or its frame; in a loop `stride` is added per trip. `offset` is the memory argument's. */
+/**
+ * `from` is the number `at`, a function's parameter, or its frame; in a loop `stride` is added per trip. `offset` is the memory argument's.
+ */
 export interface Address {
   from: "nothing" | "parameter" | "frame";
   at: number;
@@ -34,13 +36,13 @@ export type Step =
   | { kind: "call"; callee: number; parameter: number };
 
 export interface Routine {
-  /** Bytes of the frame that it has while it runs; 0: none. */
+  /** Bytes of the function's stack frame; 0: none. */
   frame: number;
   body: readonly Step[];
 }
 
 export interface Program {
-  /** Function 0 is what the host runs; a function calls those behind it. */
+  /** The host runs function 0; a function calls only later ones. */
   functions: readonly Routine[];
   memory64: boolean;
   shared: boolean;
@@ -49,11 +51,11 @@ export interface Program {
 export const PAGE = 65536;
 export const MOST_PAGES = 4;
 export const STACK = 4096;
-/** A data segment that is there from the start, and one that is put in by the program; and what another memory begins with. */
+/** An active data segment and one that the program copies in; then the initial content of a second memory. */
 export const ACTIVE = { address: 512, bytes: [...Array(64).keys()].map((i) => (i % 7 === 0 ? 0 : i)) };
 export const PASSIVE = [...Array(64).keys()].map((i) => (i < 24 ? 0 : i * 3));
 export const OTHER = [...Array(128).keys()].map((i) => (i < 48 ? 0 : i));
-/** Functions that are no part of the program come first, behind imports: the allocator's, and what fills another memory. */
+/** Functions outside of the program come first, after the imports: the allocator's, and one that fills a second memory. */
 export const OTHER_FUNCTIONS = 5;
 
 const hex = (bytes: readonly number[]): string =>
@@ -66,7 +68,6 @@ function constant(type: Type, value: bigint): string {
   return `(${type}.const ${BigInt.asIntN(type === "i32" ? 32 : 64, value)})`;
 }
 
-/** The first bytes of a value, little-endian. */
 export function bytesOf(value: bigint, size: number): number[] {
   const wide = BigInt.asUintN(64, value) | (BigInt.asUintN(64, ~value) << 64n);
   return Array.from({ length: size }, (_, i) => Number((wide >> BigInt(8 * i)) & 255n));
@@ -76,12 +77,12 @@ function numberOf(bytes: readonly number[]): bigint {
   return bytes.reduceRight((sum, byte) => (sum << 8n) | BigInt(byte), 0n);
 }
 
-/** What a store stores: its operand, or a lane of it. */
+/** Bytes that a store writes: its operand, or a lane of it. */
 function storedBytes({ size, lane = 0 }: Plain, value: bigint): number[] {
   return bytesOf(value, 16).slice(lane * size, (lane + 1) * size);
 }
 
-/** The module's text. `isOpaque`: its host does not say what it reads. */
+/** Text of the module. `isOpaque`: the host's reads are unknown. */
 export function textOf(program: Program): string {
   const { functions, memory64, shared } = program;
   const word = memory64 ? "i64" : "i32";
@@ -112,7 +113,7 @@ function looks({ functions }: Program): boolean {
   return functions.some(({ body }) => inSteps(body));
 }
 
-/** Writes functions as text, the instructions of a program's sites in the order of the program. */
+/** Writes functions as text; the sites' instructions are in the program's order. */
 class FunctionText {
   readonly #word: "i32" | "i64";
   #loops = 0;
@@ -146,7 +147,7 @@ class FunctionText {
     return `(${word}.add ${moved} (${word}.mul ${wide} ${this.#number(stride)}))`;
   }
 
-  /** An operand of a bulk instruction, to which nothing can be added. */
+  /** Operand of a bulk instruction, which has no offset. */
   #whole(address: Address): string {
     return this.#address({ ...address, at: address.at + address.offset });
   }
@@ -227,15 +228,13 @@ class FunctionText {
   }
 }
 
-/** The program traps here. */
 class Trap extends Error {}
 
-/** Where a program trapped: the sites that follow in the straight code around. */
+/** Position of a trap: the sites that follow in the same straight code. */
 export interface Trapped {
   behind: readonly Site[];
 }
 
-/** Runs a program on a model. Returns whether and where it trapped. */
 export function interpret(program: Program, model: Model): Trapped | undefined {
   const interpreter = new Interpreter(program, model);
   try {
@@ -262,12 +261,12 @@ interface Frame {
 class Interpreter {
   readonly #program: Program;
   readonly #model: Model;
-  /** Number of each step that is a site, in the order of the text. */
+  /** Site number of each step, in the order of the text. */
   readonly #sites = new Map<Step, Site>();
   readonly #other: number[] = [...OTHER, ...new Array<number>(PAGE - OTHER.length).fill(0)];
   readonly #isOpaque: boolean;
   #dropped = false;
-  /** Sites from the step at hand on, in the straight code that it is in. */
+  /** Sites from the current step on, in its straight code. */
   behind: Site[] = [];
 
   constructor(program: Program, model: Model) {
@@ -310,7 +309,7 @@ class Interpreter {
     });
   }
 
-  /** Where an access is; it traps if that is not inside of the memory. */
+  /** Address of an access; traps if it is out of bounds. */
   #at({ from, at, stride, offset }: Address, size: number, { parameter, frame, trip }: Frame): number {
     const base = from === "nothing" ? 0 : from === "frame" ? frame : parameter;
     const address = base + at + stride * trip + offset;
@@ -318,7 +317,7 @@ class Interpreter {
     return address;
   }
 
-  /** As `#at` of an atomic access, which must be aligned. */
+  /** As `#at` for an atomic access, which must be aligned. */
   #aligned(address: Address, size: number, frame: Frame): number {
     const { from, at, stride, offset } = address;
     const base = from === "nothing" ? 0 : from === "frame" ? frame.frame : frame.parameter;
@@ -354,7 +353,7 @@ class Interpreter {
       case "cmpxchg": {
         const { size } = step.op;
         const at = this.#aligned(step.address, size, frame);
-        // As many bits of the operand are compared as are stored.
+        // The comparison covers as many bits of the operand as are stored.
         const isFound = numberOf(model.valuesAt(at, size)) === BigInt.asUintN(size * 8, step.expected);
         model.update(site, at, size, isFound ? bytesOf(step.value, size) : undefined);
         return;

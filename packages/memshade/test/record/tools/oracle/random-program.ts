@@ -11,8 +11,7 @@ import {
 } from "./instructions.ts";
 import { type Address, PAGE, type Program, type Routine, type Step } from "./program.ts";
 
-// Few bytes, so that everything meets everything: some that nobody wrote, a data segment's, a frame's, blocks of the heap, and the
-// last of the memory.
+// Few addresses, so that accesses overlap often: bytes without a store, a data segment, a frame, heap blocks, and the end of the memory.
 const PLACES = [256, 500, 1024, 1056, 1088];
 const BLOCKS = [1024, 1056, 1088, 1120];
 const BLOCK_BYTES = 32;
@@ -30,7 +29,7 @@ const VALUES = [
   0x4059000000000000n,
   0x4059200000000000n,
   0x8000000080000000n, // -0
-  0x7ff800007fc00000n, // no number
+  0x7ff800007fc00000n, // NaN
 ];
 const value = fc.oneof({ weight: 5, arbitrary: fc.constantFrom(...VALUES) }, fc.bigInt(0n, 2n ** 64n - 1n));
 
@@ -127,7 +126,7 @@ const bulkSteps: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ kind: fc.constant("storeOther" as const), other: fc.nat(64), value: fc.nat(255) }),
 );
 
-/** What only happens outside of loops. */
+/** Steps that occur only outside of loops. */
 function rareSteps(opaque: boolean): fc.Arbitrary<Step> {
   const range = fc.record({ address: fc.integer({ min: 256, max: 290 }), size: fc.nat(20) });
   const host = range.chain((one) =>
@@ -149,7 +148,7 @@ function rareSteps(opaque: boolean): fc.Arbitrary<Step> {
   );
 }
 
-/** Steps of a function, down to some depth of loops. `calls`: functions that it may call. */
+/** Steps of a function with loops up to a depth. `calls`: functions that it may call. */
 function bodies(
   accesses: fc.Arbitrary<Step>,
   rare: fc.Arbitrary<Step>,
@@ -189,7 +188,6 @@ function bodies(
 
 const FUNCTIONS = 4;
 
-/** Any program that ends. */
 export function programs(): fc.Arbitrary<Program> {
   const kind = fc.record({
     memory64: fc.nat(4).map((n) => n === 0),
@@ -214,7 +212,7 @@ export function programs(): fc.Arbitrary<Program> {
   });
 }
 
-/** Such a program, one access of which, if it comes to that, reaches beyond the memory, in a loop perhaps not at once. */
+/** A terminating program with one access that reaches beyond the memory; in a loop, the access may do so only after some trips. */
 export function trappingPrograms(): fc.Arbitrary<Program> {
   const beyond = fc.record({
     which: fc.nat(),

@@ -9,11 +9,11 @@ const nothing: Address = { from: "nothing", at: 0, stride: 0, offset: 0 };
 const byName = (name: string): Plain => [...LOADS, ...STORES].find((op) => op.name === name) as Plain;
 const [LOAD, STORE] = [byName("i32.load8_u"), byName("i32.store8")];
 
-/** Parameters, 48 bytes apart: what becomes of the bytes around an access before it comes. */
+/** Distance of the parameters: the bytes around an access get a state before it. */
 const ROOM = 48;
 const FATES = ["nobody's", "unread", "read", "overwritten"] as const;
 
-/** Bytes `from` to `to` of a place that was a frame's become what is asked; nobody's are as the frame left them. */
+/** Puts bytes `from` to `to` of an ended frame into the wanted state; bytes without an owner stay as the frame left them. */
 function fate(kind: (typeof FATES)[number], from: number, to: number): Step[] {
   const steps: Step[] = [];
   for (let place = from; place < to; place++) {
@@ -60,7 +60,7 @@ describe("accesses of 1 to 16 bytes", () => {
         for (let place = 16; place < 32; place++)
           for (const step of accessesOf(size, place)) accesses.push({ frame: 0, body: [step] });
         const fates: Routine[] = [];
-        // A function for each number of bytes would be too many: fates end where the access of a place begins or ends.
+        // A function for each number of bytes would be too many: states end where the access of a place begins or ends.
         const calls: Step[] = [];
         accesses.forEach(({ body: [step] }, i) => {
           const address =
@@ -80,7 +80,7 @@ describe("accesses of 1 to 16 bytes", () => {
               ...fate(outside, to, to + 4),
             ],
           });
-          // The bytes are a frame's that has ended.
+          // The bytes belong to a frame that has ended.
           calls.push(
             { kind: "call", callee: 1, parameter: 0 },
             { kind: "call", callee: 2 + accesses.length + i, parameter: whole },

@@ -13,7 +13,7 @@ const ENGINES: Readonly<Record<string, WasteOptions>> = {
 const BLOCK = 64;
 const TOTAL = 32;
 const ASKED = `(global.set $next (i32.const ${BLOCK})) (drop (call $xmalloc (i32.const 8)))`;
-/** Passes a request on, and does something of its own: counts bytes, and keeps its operand in a frame. */
+/** Wrapper of malloc with side effects: it counts bytes, and keeps its operand in a frame. */
 const XMALLOC = {
   xmalloc: `(param $bytes i32) (result i32) (local $result i32)
     (global.set $__stack_pointer (i32.sub (global.get $__stack_pointer) (i32.const 16)))
@@ -41,7 +41,7 @@ for (const [engine, waste] of Object.entries(ENGINES))
     });
 
     it("has frames, whose memory ends with them", () => {
-      // The second store into memory below the stack pointer finds what is there, but a frame has ended in between.
+      // The second store below the stack pointer writes the same value, but a frame has ended in between.
       const below = 4096 - 16;
       const run = new WasteRun([S("leaf", below + 4, 4, 7), ask("one"), S("leaf", below + 4, 4, 7)], {
         waste,

@@ -56,7 +56,7 @@ const { code } = fc.letrec<{ code: Code; list: Code }>((tie) => ({
     ),
     tie("list").map(
       (inner): Code =>
-        // However often branches go back, it ends.
+        // The loop ends, however many branches go back.
         (depth) =>
           `(block (loop (br_if 1 (i32.eqz (local.get $fuel)))
              (local.set $fuel (i32.sub (local.get $fuel) (i32.const 1)))
@@ -65,7 +65,7 @@ const { code } = fc.letrec<{ code: Code; list: Code }>((tie) => ({
   ),
 }));
 
-/** Code that leaves room for everything else to be followed inline. */
+/** Code that leaves room to follow all other code inline. */
 const ROOM = "nop ".repeat(4000);
 
 function moduleOf(body: string, imported = `(import "env" "host" (func $host))`): Uint8Array {

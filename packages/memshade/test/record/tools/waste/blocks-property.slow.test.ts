@@ -1,10 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { type Event, free, L, S, text, WasteRun } from "./events.ts";
 
-/** What the definition says of a block: the granules of 4 bytes that were stored to, and those that were loaded from. */
+/** State of a block by definition: its 4-byte granules that were stored to, and those that were loaded from. */
 interface NaiveBlock {
   maker: string;
-  /** Number among the requests of the program: each is a place of its own. */
   place: number;
   size: number;
   written: Set<number>;
@@ -21,7 +20,7 @@ function random(seed: number): (below: number) => number {
   };
 }
 
-/** A program that allocates, stores, loads, moves and frees, and what became of each of its blocks. */
+/** A program that allocates, stores, loads, moves and frees, and the final state of each of its blocks. */
 function program(seed: number): { events: Event[]; ended: NaiveBlock[] } {
   const below = random(seed);
   const live = new Map<number, NaiveBlock>();

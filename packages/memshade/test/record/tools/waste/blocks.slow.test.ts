@@ -3,7 +3,7 @@ import { calloc, type Event, free, L, malloc, realloc, S, SYSR, text, WasteRun }
 
 const B = 64;
 const C = 128;
-/** One place asks twice for a block of 16 bytes at B; what happens to the first, and to the second. */
+/** One site allocates a 16-byte block at B twice; events of the first block, then of the second. */
 const twice = (first: readonly Event[], second: readonly Event[]): Event => {
   const lines = (events: readonly Event[]) => events.map((event) => event.text).join(" ");
   return text("(call $rounds)", {
@@ -80,7 +80,7 @@ describe("blocks", () => {
         { offset: 8, size: 8, written: false },
       ],
     });
-    // A block of another place is somebody's who may read it.
+    // A block of another site may be read elsewhere.
     const named = { ...grown, functions: { make: "(drop (call $malloc (i32.const 16)))" } };
     const { file } = new WasteRun([malloc(B, 16), ...first, named]);
     const [copied] = file.blocks!.filter(({ ips }) => ips[0]!.function === "_start");
@@ -127,7 +127,7 @@ describe("blocks", () => {
       element: 12,
       fields: [{ offset: 4, size: 8, written: true }],
     });
-    // Debug information that knows of no such type: numbers that somebody reads in steps.
+    // The debug information has no such type: the numbers may be read at a stride.
     const numbers = only(new WasteRun(events, { typesOf: () => () => undefined }));
     expect(numbers).toMatchObject({ size: 96, never_read: 64 });
     expect(numbers.fields).toBeUndefined();

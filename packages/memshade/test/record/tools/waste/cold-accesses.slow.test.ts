@@ -7,12 +7,12 @@ import { countsOfStore } from "./events.ts";
 const FUNCTIONS = 60;
 const ACCESSES = 70;
 const PAGE = 65536;
-/** Most have one of few displacements. */
+/** Most accesses have one of a few displacements. */
 const DISPLACEMENTS = [0, 8, 8, 8, 8, 8, 8, 5000];
 const STORES = ["i32.store", "i32.store8", "i64.store", "f64.store"];
 const LOADS = ["i32.load", "i32.load8_u", "i64.load", "f64.load"];
 
-/** Functions that store to and load from near their parameter, so many that few can be followed inline; `run` calls them all. */
+/** Functions that store and load near their parameter, so many that few can be followed inline; `run` calls them all. */
 function manyAccesses(address: "i32" | "i64"): Uint8Array {
   let chance = 1;
   const next = (below: number): number => {
@@ -44,7 +44,7 @@ const ENGINES: Readonly<Record<string, WasteOptions>> = {
   "frames of contexts, more stores than ids": { contexts: true, mostIds: 9 },
 };
 
-/** Which calls trap, and what an instance counts that is called where none does. */
+/** Calls that trap, and the counts of an instance in which none traps. */
 function resultOf(module: Uint8Array, isWide: boolean, waste: WasteOptions): unknown {
   const make = () => new Wasted(module, {}, { contexts: false, ...waste });
   const callAt = (run: Wasted, address: number) => run.call("run", isWide ? BigInt(address) : address);

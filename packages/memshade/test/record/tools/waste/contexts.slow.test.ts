@@ -5,7 +5,7 @@ import { Wasted } from "../../../support/wasted.ts";
 
 const STORE = "(i32.store (i32.const 8) (i32.const 1))";
 
-/** The same of both engines. */
+/** Stacks of a run, after a check that both engines find the same. */
 function stacksOf(
   module: Uint8Array,
   run: (wasted: Wasted) => void,
@@ -217,7 +217,7 @@ describe.each([{}, { pairs: true }])("calls out of the module and back in, %j", 
       { imports: (exports) => ({ host: { call: (n: number) => out(exports(), n) } }) },
       waste,
     );
-  /** Without the stores that the host may have made itself. */
+  /** Leaves out stores that the host may have made itself. */
   const inside = (wasted: Wasted) =>
     Object.fromEntries(Object.entries(wasted.stacks()).filter(([path]) => path.startsWith("store")));
 
@@ -226,7 +226,7 @@ describe.each([{}, { pairs: true }])("calls out of the module and back in, %j", 
     wasted.call("run", 3);
     expect(inside(wasted)).toEqual({
       "store < outer < run": 2,
-      // The third time the same call of the host comes again, and is folded.
+      // The third entry repeats a call of the host, and is folded.
       "store < inner < outer < run": 2,
       "store < inner < inner < outer < run": 4,
       "store < run": 1,
@@ -335,7 +335,7 @@ describe("bounds", () => {
     expect(inContext["large < run"] + large).toBe(2 * callers);
     expect(inContext["small < large < run"] + small).toBe(2 * callers);
     expect(large).toBe(small);
-    // A frame of 1.6 MB each, in a GiB.
+    // The number of 1.6 MB frames that fit into a GiB.
     expect(told.length / 2).toBe(Math.floor(2 ** 30 / (sites * 48 + 136)));
     expect(file.notTracked).toContain(
       `The tables of call paths were full: ${large + small} accesses are counted without their call paths.`,
@@ -354,7 +354,7 @@ describe("bounds", () => {
     for (let i = 0; i < 3; i++) wasted.call("again");
     const { stores, contextsLeft, accessesLeft } = wasted.contents();
     expect(stores.reduce((sum, { stores: count }) => sum + count, 0)).toBe(leaves * (callers + 12));
-    // All contexts that ran once are alike: none of them is told.
+    // All contexts ran once and are equal, so none of them is listed.
     expect([contextsLeft, accessesLeft]).toEqual([leaves * callers, leaves * callers]);
     const { leaf, ...told } = wasted.stacks();
     expect(leaf).toBe(leaves * callers);

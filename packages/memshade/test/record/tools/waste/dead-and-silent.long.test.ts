@@ -314,7 +314,7 @@ describe.each(Object.entries(MEMORIES))("who did it%s", (_, memory64) => {
     };
     const store = (first: string) => text(`(call $V (@.const 0) (f32.const ${first}))`, vectors);
     const of = run(store("100.0"), store("100.5"), store("102.0"), store("102.0"), store("nan"));
-    // Three lanes each time but the first, and the first lane where it is near.
+    // Redundant lanes: three at each store but the first, plus the first lane where its value is nearly equal.
     expect(of.store("V")).toMatchObject({
       nof_stores: 5,
       nof_silent: 1,
@@ -335,7 +335,7 @@ describe.each(Object.entries(MEMORIES))("who did it%s", (_, memory64) => {
     const S4 = (value: number) => S("S", 0, 4, value);
     const events = [7, -1, 7, 5, 9].flatMap((value, i) => [S4(value), ...load([4, 6, 3, 2, 3][i])]);
     const of = run(...events);
-    // The first load of all, and those that follow a change, find something new.
+    // The first load, and loads after a change, find a new value.
     expect(of.load("A")).toMatchObject({
       nof_redundant: 13,
       values: [

@@ -30,7 +30,7 @@ const at = (name: string, address: number, instruction: string): Event =>
 for (const [engine, waste] of Object.entries(ENGINES)) {
   const run = (events: readonly Event[], fields = "", pages = 1) =>
     new WasteRun(events, { waste, fields, pages });
-  /** Only precise mode looks at each byte of a store. */
+  /** Only precise mode compares each byte of a store. */
   const same = (bytes: number) => (waste.pairs === true ? { bytes_same: bytes } : {});
 
   describe(`definitions, ${engine}`, () => {
@@ -59,7 +59,7 @@ for (const [engine, waste] of Object.entries(ENGINES)) {
         [0, 4],
       ]) {
         const of = run([S("A", 0, 8), S("B", 8, 4), copy(to, from, 8), L("C", to, 8)]);
-        // Bytes 0–7 or 4–11 are read, then stored anew.
+        // Bytes 0–7 or 4–11 are read, then stored again.
         expect(of.store("A")).toMatchObject({
           bytes_written: 8,
           bytes_read: from === 0 ? 8 : 4,
@@ -88,7 +88,7 @@ for (const [engine, waste] of Object.entries(ENGINES)) {
         bytes_silent: 8,
         dead_overwritten: 8,
         dead_exit: 8,
-        // Seven bytes were zero at first, and seven zeros came.
+        // Seven bytes were zero at first, and seven zeros were stored.
         ...same(15),
       });
       expect(of.load("M")).toMatchObject({ nof_loads: 3, bytes_loaded: 16, nof_silent: 1 });

@@ -25,7 +25,7 @@ const LOADS: Readonly<Record<number, string>> = {
   8: "i64.load",
 };
 
-/** What engines must agree on of a store site, beside its name. */
+/** Counts of a store site that all engines must agree on, besides its name. */
 export function countsOfStore(store: WasteStore): number[] {
   return [
     store.nof_stores,
@@ -41,7 +41,7 @@ export function countsOfStore(store: WasteStore): number[] {
 
 let fresh = 0;
 
-/** Context `name` stores `size` bytes at `address`; a value nobody has stored before, unless one is given. */
+/** Context `name` stores `size` bytes at `address`: a new value, unless one is given. */
 export function S(name: string, address: number, size: number, value?: number): Event {
   fresh++;
   if (size === 16) {
@@ -60,7 +60,6 @@ export function S(name: string, address: number, size: number, value?: number): 
   };
 }
 
-/** As `S` for four 32-bit lanes. */
 export function vector(name: string, address: number, lanes: readonly number[]): Event {
   return {
     text: `(call $${name} (@.const ${address}) (v128.const i32x4 ${lanes.map((lane) => lane >>> 0).join(" ")}))`,
@@ -68,7 +67,6 @@ export function vector(name: string, address: number, lanes: readonly number[]):
   };
 }
 
-/** As `S` for one f64. */
 export function F(name: string, address: number, value: string): Event {
   return {
     text: `(call $${name} (@.const ${address}) (f64.const ${value}))`,
@@ -83,7 +81,6 @@ export function L(name: string, address: number, size: number): Event {
   };
 }
 
-/** The allocator hands out `address`. */
 export function malloc(address: number, size: number): Event {
   return {
     text: `(global.set $next (@.const ${address})) (drop (call $malloc (@.const ${size})))`,
@@ -107,7 +104,6 @@ export function free(address: number): Event {
   return { text: `(call $free (@.const ${address}))` };
 }
 
-/** The host reads. */
 export function SYSR(address: number, size: number): Event {
   return { text: `(call $host_read (i32.const ${address}) (i32.const ${size}))` };
 }
@@ -126,27 +122,24 @@ export function text(lines: string, functions: Record<string, string> = {}): Eve
 
 export interface RunOptions {
   waste?: WasteOptions;
-  /** Text fields of the module. */
   fields?: string;
-  /** Addresses and sizes are i64. Wherever texts of events and fields have `@`, their type is put. */
+  /** Addresses and sizes are i64. `@` in texts of events and fields is replaced by their type. */
   memory64?: boolean;
-  /** Pages of its memory. Default: 1. It grows by `GROWTH_PAGES` at most: shadows of 4 GiB take their time. */
+  /** Pages of the memory. Default: 1. It grows by `GROWTH_PAGES` at most, because shadows of 4 GiB take time. */
   pages?: number;
-  /** Imported functions without results, "module.name" → parameters. They are called `$name`. */
+  /** Imported functions without results, "module.name" → parameters, called by `$name`. */
   imports?: Readonly<Record<string, string>>;
   /** Called with the operands of each call of such an import. */
   onImport?: (...operands: unknown[]) => void;
-  /** The memory is not exported. */
   isHidden?: boolean;
-  /** The last event traps. */
   traps?: boolean;
-  /** Types of blocks, as debug information has them. */
+  /** Types of blocks, as in debug information. */
   typesOf?: TypesOf;
 }
 
 const GROWTH_PAGES = 4;
 
-/** What the tool says of a run of these events. */
+/** Figures of the tool for a run of these events. */
 export class WasteRun {
   readonly file: WasteFile;
 
@@ -184,7 +177,7 @@ export class WasteRun {
     return this.#only("loads", this.file.loads, name);
   }
 
-  /** The only site of a function; with contexts, the sum of all that it ran in. */
+  /** The only site of a function; with contexts, the sum over all its contexts. */
   #only<Site extends WasteStore | WasteLoad>(what: string, sites: readonly Site[], name: string): Site {
     const found = sites.filter(({ ips }) => ips[0].function === name);
     const places = new Set(found.map(({ ips }) => ips[0].address));
@@ -213,7 +206,6 @@ export class WasteRun {
 
 type RunWasteOptions = Pick<RunOptions, "traps" | "imports" | "onImport" | "typesOf">;
 
-/** Runs `_start` of a module and reads the waste. */
 export function runWaste(
   module: Uint8Array,
   waste: WasteOptions = {},

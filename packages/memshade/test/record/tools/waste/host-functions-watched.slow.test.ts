@@ -4,17 +4,17 @@ import { decodeModule, functionType } from "../../../../src/code/wasm/index.ts";
 import { namesOfImports, touchesNoMemory } from "../../../../src/record/tools/waste/pass/sites.ts";
 
 /*
- * What real packages' JavaScript does to the memory in functions that are held to touch none: each call is surrounded by a look at the
- * whole memory. Those that call the module back are left out, for what that writes is the module's own.
+ * Compares the whole memory before and after each call of JavaScript functions of real packages that are assumed to touch no memory.
+ * Functions that call the module back are excluded, because the module itself writes memory then.
  */
 
 const CALLS_BACK = /^invoke_/;
-/** Calls of one function that are looked at: to compare a memory takes a while. */
+/** Number of compared calls of one function: comparing a memory takes time. */
 const LOOKED_AT = 40;
 
 type Called = Map<string, { calls: number; wrote: number }>;
 
-/** Surrounds the known functions of all modules that are instantiated while `run` runs. */
+/** Surrounds the known functions of all modules instantiated during `run`. */
 async function watched(run: () => Promise<void>): Promise<Called> {
   const { instantiate, Instance } = WebAssembly;
   const called: Called = new Map();
@@ -97,7 +97,7 @@ const isThere = (name: string): boolean => {
   }
 };
 
-/** Runs a package, and expects that it called some of those functions. */
+/** Runs of packages, each of which must call some of those functions. */
 const PROGRAMS: Readonly<Record<string, () => Promise<void>>> = {
   "brotli-wasm": async () => {
     const { compress, decompress } = packages("brotli-wasm");

@@ -6,7 +6,7 @@ import { Wasted } from "../../../support/wasted.ts";
 
 const type = (params: number[], results: number[] = []) => ({ params, results }) as never;
 
-/** A program that stores to one place before and behind a call of the import, and is called back through its table or an export. */
+/** A program that stores to one address before and after a call of the import, and is called back through its table or an export. */
 function stores(host: string, imports: WebAssembly.ModuleImports, fields = ""): Wasted {
   const module = wat(`(module
     ${host}
@@ -26,7 +26,6 @@ function stores(host: string, imports: WebAssembly.ModuleImports, fields = ""): 
   return wasted;
 }
 
-/** Dead and handed-over bytes of the first store. */
 function figuresOf(wasted: Wasted): { dead: number; handed: number } {
   const first = wasted.file().stores.find(({ ips }) => ips[0]?.function === "first");
   return { dead: first?.dead_overwritten ?? -1, handed: first?.host_assumed_read ?? -1 };
@@ -38,7 +37,7 @@ describe("an imported function that touches no memory", () => {
     expect(touchesNoMemory("emscripten_resize_heap", type([I32], [I32]))).toBe(true);
     expect(touchesNoMemory("emscripten_resize_heap", type([I64], [I32]))).toBe(true);
     expect(touchesNoMemory("abort", type([]))).toBe(true);
-    // AssemblyScript's has a message in memory.
+    // AssemblyScript's abort reads a message from memory.
     expect(touchesNoMemory("abort", type([I32, I32, I32, I32]))).toBe(false);
     expect(touchesNoMemory("toString", type([]))).toBe(false);
     expect(touchesNoMemory("__assert_fail", type([I32, I32, I32, I32]))).toBe(false);

@@ -12,7 +12,6 @@ import { wat } from "../../../support/assemble.ts";
 const LOAD = "(drop (i32.load (local.get 0)))";
 const loop = (body: string) => `(loop $l ${body} (br_if $l (local.get 0)))`;
 
-/** For each load of a module whether it is inlined, by function. */
 function inlined(functions: readonly string[], runs?: { site: number; runs: number }[]): number[][] {
   const module = decodeModule(
     wat(`(module (memory 1) ${functions.map((body, i) => `(func $f${i} (param i32) ${body})`).join("\n")})`),
@@ -50,7 +49,7 @@ describe("what is followed inline", () => {
   it("adds no more than twice the code of the module", () => {
     const body = LOAD.repeat(2000);
     const [sites] = inlined([body]);
-    // A load of 7 bytes with its operand and its end leaves room for a seventh of them.
+    // A load of 7 bytes with its operand and its end leaves room to inline a seventh of the loads.
     expect(count(sites)).toBeGreaterThan(200);
     expect(count(sites)).toBeLessThan(2000 / 6);
   });

@@ -46,7 +46,7 @@ describe("laws of waste", () => {
           expect(killed).toBe(store.bytes_dead);
           expect(store.bytes_same).toBeGreaterThanOrEqual(store.bytes_silent);
         });
-        // Nobody but loads reads here, so a silent load repeats a value, except for values stored in between.
+        // Only loads read here, so a silent load repeats a value, except for values stored in between.
         for (const load of file.loads) expect(load.nof_silent).toBeLessThanOrEqual(load.nof_redundant ?? 0);
       }),
       { numRuns: 15 },
@@ -67,7 +67,7 @@ describe("laws of waste", () => {
       value: fc.constantFrom(0n, 0n, 1n, -1n, 0x0101010101010101n),
     });
     const widths: Readonly<Record<number, string>> = { 1: "8", 2: "16", 4: "32", 8: "" };
-    // Every step is a place of its own, and every loaded value is told to the host, which reads no memory.
+    // Every step is a site of its own. Each loaded value is passed to the host, which reads no memory.
     const eventOf = ({ stores, address, size, value }: Step, number: number): Event => {
       const at = `(i32.const ${address})`;
       const body = stores
@@ -96,7 +96,7 @@ describe("laws of waste", () => {
         );
         silent += isSilent.size;
         dead += isDead.size;
-        // One at a time: without a silent store, another may not be silent any more.
+        // Removes one silent store at a time: without it, another store may no longer be silent.
         for (const number of isSilent)
           expect(runOf(before.toSpliced(number, 1), waste).loaded).toEqual(loaded);
         const others = before.map((one, i) => (isDead.has(i) ? { ...one, value: ~one.value } : one));
@@ -146,7 +146,6 @@ describe("laws of waste", () => {
 
 const KERNELS = new URL("../../../fixtures/programs/kernels/", import.meta.url);
 
-/** A WASI program under the waste tool, in this thread. */
 function wasteOfProgram(name: string, args: readonly string[], waste: WasteOptions): WasteContents {
   const original = new Uint8Array(readFileSync(new URL(`${name}.wasm`, KERNELS)));
   const { bytes, info } = instrument(original, { tools: ["waste"], waste, name });
@@ -167,7 +166,6 @@ function wasteOfProgram(name: string, args: readonly string[], waste: WasteOptio
   return wasteReader(instance.exports, info).read(false);
 }
 
-/** Code offsets of a program's loads and stores. */
 function offsetsOf(name: string): number[] {
   const sites = findSites(decodeModule(new Uint8Array(readFileSync(new URL(`${name}.wasm`, KERNELS)))), []);
   return [...sites.offset.subarray(0, sites.length)];
@@ -222,7 +220,7 @@ describe("real programs", () => {
       const quick = wasteOfProgram(name, args, { contexts: true });
       expect(quick.stores.some(({ path }) => path.length > 4)).toBe(true);
       expect(sorted(quick)).toEqual(full);
-      // Ids are given again and again where there are fewer than stores in contexts, and then bytes do without.
+      // If there are fewer ids than stores in contexts, ids are reused, and some bytes do without an id.
       expect(sorted(wasteOfProgram(name, args, { contexts: true, mostIds }))).toEqual(full);
     });
 
@@ -233,7 +231,7 @@ describe("real programs", () => {
       ["core", "12"],
     ] as const;
     const engines = fc.constantFrom<WasteOptions>({}, { contexts: true });
-    // Many sites that never ran, some that did.
+    // Many sites that never ran, and some that did.
     const seen = fc.record({
       ran: fc.double({ min: 0.05, max: 0.95, noNaN: true }),
       seed: fc.nat(),

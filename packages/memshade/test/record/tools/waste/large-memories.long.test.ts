@@ -5,7 +5,7 @@ import { free, L, malloc, realloc, S, WasteRun } from "./events.ts";
 const MIB = 2 ** 20;
 const PAGES = 750 * 16;
 const HIGH = 749 * MIB;
-/** One of each way to lay tables out: looking through such a memory at the end takes seconds. */
+/** One engine for each layout of tables: the scan of such a memory at the end takes seconds. */
 const ENGINES: Readonly<Record<string, WasteOptions>> = {
   "without contexts": {},
   "more stores than ids": { mostIds: 1 },

@@ -13,12 +13,12 @@ const OPERATIONS: Readonly<Record<number, { load: string; store: string; type: s
 interface Access {
   stores: boolean;
   size: number;
-  /** "r" stands at the beginning of what is worked on. */
+  /** "r" is the beginning of the range that the loop works on. */
   base: "p" | "q" | "r";
   offset: number;
   /** Bits of the trip number that make the value stored. */
   mask: number;
-  /** Whether what is stored is one of two values by the look of it. */
+  /** True if the stored value is the result of a `select` between two equal values. */
   chooses?: boolean;
 }
 
@@ -67,7 +67,7 @@ function functionOf({ accesses, strides }: Loop): string {
 
 function figures(loops: readonly Loop[], waste: WasteOptions): unknown {
   const functions = Object.fromEntries(loops.map((of, i) => [`loop${i}`, functionOf(of)]));
-  // Some of the memory is a block: invalid until it is stored to.
+  // Part of the memory is a block: invalid until it is stored to.
   const run = [
     malloc(4200, 200),
     ...loops.map(({ p, q, trips }, i) =>
@@ -81,7 +81,7 @@ function figures(loops: readonly Loop[], waste: WasteOptions): unknown {
   return countsOf(new WasteRun(run, { waste }));
 }
 
-/** Loops that were unrolled: each access comes several times, each a part of the stride behind the other. */
+/** Unrolled loops: each access occurs several times, a part of the stride apart. */
 const unrolled: fc.Arbitrary<Loop> = fc
   .record({
     parts: fc.constantFrom(2, 3, 4),
@@ -90,7 +90,7 @@ const unrolled: fc.Arbitrary<Loop> = fc
     /** Loads before a store, by base; and whether there is a store. */
     loads: fc.array(fc.constantFrom("p" as const, "q" as const), { minLength: 1, maxLength: 2 }),
     stores: fc.boolean(),
-    /** A place that stands still, among those that are passed. */
+    /** A fixed address among those that the loop passes. */
     standing: fc.option(fc.integer({ min: 0, max: 150 })),
     q: fc.constantFrom(4096, 4104, 4350, 6000),
     mask: fc.constantFrom(0, 1, 255),
@@ -109,7 +109,7 @@ const unrolled: fc.Arbitrary<Loop> = fc
     return { accesses, strides: { p: stride, q: stride }, p: 4096 + way, q: q + way, trips };
   });
 
-/** Loops that load and store through one base, at distances that bring several accesses to the same bytes. */
+/** Loops that load and store through one base, at distances at which several accesses hit the same bytes. */
 const inPlace: fc.Arbitrary<Loop> = fc
   .record({
     size: fc.constantFrom(1, 2, 4, 8),
@@ -117,7 +117,7 @@ const inPlace: fc.Arbitrary<Loop> = fc
     isBackwards: fc.boolean(),
     others: fc.array(
       fc.record({
-        /** In quarters of what is stored. */
+        /** Distance in quarters of the stored size. */
         distance: fc.constantFrom(-8, -4, -2, 0, 2, 4, 4, 8, 12),
         size: fc.constantFrom(1, 2, 4, 8),
         base: fc.constantFrom("p" as const, "p" as const, "p" as const, "q" as const, "r" as const),
@@ -149,25 +149,25 @@ const inPlace: fc.Arbitrary<Loop> = fc
     };
   });
 
-/** A part of a loop that runs in one of its trips only, counted from the last; 0: in all. */
+/** A part of a loop that runs in one trip only, counted from the last; 0: in all trips. */
 interface Guarded {
   only: number;
 }
 
-/** Loops one behind the other inside of another one, which accesses memory itself. */
+/** Consecutive loops inside an outer loop, which accesses memory itself. */
 interface Nest {
   inner: (Loop & Guarded)[];
-  /** How far the places of all inner loops move per trip of the outer loop, and where they are that it accesses itself. */
+  /** Strides of all inner loops per trip of the outer loop, and the addresses of the outer loop's own accesses. */
   strides: { p: number; q: number };
   own: ({ access: Access; behind: number } & Guarded)[];
   trips: number;
-  /** Trips of a loop around it all. */
+  /** Trips of a loop around the nest. */
   rounds: number;
-  /** How far the second place is ahead of the first. */
+  /** Distance by which the second address is ahead of the first. */
   ahead: number;
 }
 
-/** Rows and columns of small matrices; sums of rows; what moves at other paces. */
+/** Rows and columns of small matrices, sums of rows, and accesses at other strides. */
 const row = (
   accesses: readonly Pick<Access, "stores" | "base" | "offset">[],
   trips: number,
@@ -180,7 +180,7 @@ const row = (
   trips,
 });
 const of = (base: "p" | "q", stores: boolean, offset = 0) => ({ base, stores, offset });
-/** The same, choosing zeros to store, most of which are there already. */
+/** The same loops with zeros as stored values, most of which are silent. */
 function silent(...[accesses, trips, step]: Parameters<typeof row>): Loop {
   const body = row(accesses, trips, step);
   return { ...body, accesses: body.accesses.map((one) => ({ ...one, mask: 0, chooses: true })) };
@@ -205,7 +205,7 @@ const nest: fc.Arbitrary<Nest> = fc.record({
         .map(([only, body]) => ({ ...body, only })),
       { maxLength: 2 },
     )
-    // What is read again and again is known to be read.
+    // A value that is read in each trip is known to be read.
     .map((more) => [{ ...row([of("p", false)], 40), only: 0 }, ...more]),
   strides: fc.record({ p: fc.constantFrom(0, 0, 0, 8, 320), q: fc.constantFrom(0, 0, 8, 320, -8) }),
   own: fc.array(fc.record({ access, behind: fc.constantFrom(0, 1, 2), only }), { maxLength: 2 }),
@@ -251,7 +251,7 @@ function functionOfNest({ inner, strides, own, trips, rounds }: Nest): string {
       (br_if $round (local.tee $rounds (i32.sub (local.get $rounds) (i32.const 1)))))`;
 }
 
-/** Code that nobody runs makes room for inline code in the rest of the module, which nests consist of. */
+/** Code that never runs makes room for inline code in the rest of the module, which consists of nests. */
 const ROOM = `(param $n i32) ${"(drop (i32.add (local.get $n) (i32.const 1)))".repeat(2000)}`;
 
 function figuresOfNests(nests: readonly Nest[], waste: WasteOptions): unknown {
@@ -279,7 +279,7 @@ function countsOf({ file }: WasteRun): unknown {
   };
 }
 
-/** The engine that follows each access counts the same. */
+/** Expects that the engine that follows each access counts the same. */
 function expectSameFigures(loops: readonly Loop[]): void {
   expectSame((options) => figures(loops, options));
 }
@@ -335,7 +335,7 @@ describe("loops that are followed as a whole", () => {
       { inner: [update, row([of("q", false)], 3)], own: [] },
     ];
     for (const { inner, own } of cases) {
-      // What is accessed reaches the row after some trips.
+      // The accesses reach the row after some trips.
       const nest: Nest = {
         inner: inner.map((body) => ({ ...body, only: 0 })),
         own,
@@ -362,7 +362,7 @@ describe("loops that are followed as a whole", () => {
   it("find nothing silent that replaces bytes that were invalid, beside and behind those that loops have stored to", () => {
     const fill = silent([of("q", true)], 36);
     const all = silent([of("p", true)], 160);
-    // A row leaves 32 bytes to the next one. All of it is gone through in the last trip.
+    // A row leaves 32 bytes to the next one. The last trip passes all of it.
     const nestOf = (trips: number): Nest => ({
       inner: [
         { ...fill, only: 0 },
@@ -423,7 +423,7 @@ describe("loops that are followed as a whole", () => {
     ]);
     expect(run.store("write")).toMatchObject({ nof_stores: 100, bytes_read: 400, dead_exit: 0 });
     expect(run.load("add")).toMatchObject({ nof_loads: 150, nof_silent: 0 });
-    // The second run of it finds zeros where it has stored zeros, and has read them just before.
+    // The second run finds zeros at the bytes where it has stored zeros, and has read them just before.
     expect(run.store("add")).toMatchObject({
       nof_stores: 150,
       bytes_read: 200,

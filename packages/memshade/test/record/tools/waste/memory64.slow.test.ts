@@ -12,7 +12,7 @@ const ENGINES: Readonly<Record<string, WasteOptions>> = {
   "writers and readers": { pairs: true },
 };
 
-/** What reaches beyond the memory, and beyond what 32 bits say: name → body. */
+/** Accesses beyond the memory and beyond 32-bit addresses: name → body. */
 const BEYOND: Readonly<Record<string, string>> = {
   negative: "(i64.store (i64.const -8) (i64.const 1))",
   negative_plus: "(i32.store offset=16 (i64.const -8) (i32.const 1))",
@@ -29,7 +29,6 @@ const BEYOND: Readonly<Record<string, string>> = {
   init: "(memory.init $d (i64.const 0x100000010) (i32.const 0) (i32.const 4))",
 };
 
-/** Calls of a module do the same with the tool and without. */
 function expectSame(module: Uint8Array, calls: readonly Call[], waste: WasteOptions): void {
   const run = (bytes: Uint8Array) => {
     const instance = new WebAssembly.Instance(new WebAssembly.Module(bytes as BufferSource));

@@ -11,7 +11,7 @@ const ENGINES: Readonly<Record<string, WasteOptions>> = {
 const PAGE = 4096;
 const BLOCK = 2 ** 24;
 
-/** Fills a new block of 16 MiB, a word per page. */
+/** Fills a new block of 16 MiB, one word per page. */
 const FILLS = wat(`(module (memory (export "memory") 300)
   (func $malloc (export "malloc") (param i32) (result i32) (i32.const 65536))
   (func (export "free") (param i32))
@@ -68,7 +68,7 @@ for (const [engine, waste] of Object.entries(ENGINES))
       const { bytes } = instrument(FILLS, { tools: ["waste"], waste });
       const info = readInstrumentedInfo(new WebAssembly.Module(bytes as BufferSource));
       expect(JSON.stringify(info)).toContain('"waste"');
-      // A page of the program's, two of ids.
+      // For one page of the program there are two pages of ids.
       const pages = (BLOCK / PAGE) * 3;
       expect(faultsOf(bytes)).toBeLessThan(pages * 1.3);
     });

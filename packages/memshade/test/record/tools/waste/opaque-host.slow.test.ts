@@ -12,7 +12,7 @@ const ENGINES: Readonly<Record<string, WasteOptions>> = {
   "objects, where every byte is looked at": { objects: true },
 };
 
-/** The memory's first page was there before the host had control; the second comes later. */
+/** The memory's first page exists before the host has control; the second comes later. */
 const GROWS = text("(drop (memory.grow (i32.const 1)))");
 const EDGE = 65_536;
 const HOST = text("(call $look)");
@@ -26,7 +26,6 @@ const LOADS: Readonly<Record<number, string>> = {
   16: "v128.load",
 };
 
-/** What a step does, in the order in which it does it. */
 interface Step {
   event: Event;
   name: string;
@@ -37,7 +36,7 @@ interface Step {
 const address = fc.integer({ min: EDGE - 40, max: EDGE + 40 });
 const size = fc.constantFrom(1, 2, 4, 8, 16);
 
-/** `count` accesses of `size` bytes, `stride` apart, in a loop; `jumps`: to places that no stride leads to. */
+/** `count` accesses of `size` bytes, `stride` apart, in a loop; `jumps`: to addresses that no stride reaches. */
 function loop(kind: "load" | "store", size: number, jumps: boolean, function_: string): string {
   const where = jumps
     ? "(i32.add (local.get 0) (i32.and (i32.mul (local.get 3) (i32.const 37)) (i32.const 63)))"
@@ -87,7 +86,7 @@ interface Figures {
   overwritten: number;
 }
 
-/** The rules, byte by byte: what the host may have looked at is read, zeros of the system as all else. */
+/** The rules byte by byte: bytes that the host may have read are read, including the system's zeros. */
 function expected(steps: readonly Step[]): Map<string, Figures> {
   const states = new Map<number, { read: boolean; writer: string; value: number }>();
   const figures = new Map<string, Figures>();
@@ -191,7 +190,7 @@ for (const [engine, waste] of Object.entries(ENGINES))
   });
 
 describe("a host that puts operands on the program's stack", () => {
-  // As JavaScript does for strings: by functions that move the stack pointer and do nothing else.
+  // JavaScript reserves room for strings in this way: by functions that only move the stack pointer.
   const allocate = {
     reserve: "(global.set $__stack_pointer (i32.sub (global.get $__stack_pointer) (i32.const 16)))",
     restore: "(global.set $__stack_pointer (i32.const 4096))",

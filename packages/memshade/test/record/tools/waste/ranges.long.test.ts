@@ -15,7 +15,7 @@ import {
   WasteRun,
 } from "./events.ts";
 
-// Everything happens within this range, so that what begins and ends has been stored and loaded in part.
+// All events hit this range, so that the bytes at both ends have been stored and loaded in part.
 const LOW = 4096;
 const HIGH = 6144;
 
@@ -122,7 +122,7 @@ describe("ranges of any size and alignment", () => {
         };
         const one = run({});
         expect(run({ mostIds: 0 })).toEqual(one);
-        // Both copies read what was read: the byte by the host, the zeros with it.
+        // Both copies read bytes that were read before: the byte by the host, and the zeros with it.
         expect(one[1]).toContainEqual(["copy", 2, 0]);
       }
   });

@@ -3,14 +3,14 @@ import { describe, expect, it } from "vitest";
 import type { WasteOptions } from "../../../../src/record/tools/index.ts";
 import { countsOfStore, type Event, text, WasteRun } from "./events.ts";
 
-/** A function with a frame of `size` bytes, which stores at `stores` and loads at `loads`, both counted from its lower end. */
+/** A function with a frame of `size` bytes that stores at `stores` and loads at `loads`, both relative to its lower end. */
 interface Frame {
   size: number;
   stores: number[];
   loads: number[];
-  /** What it adds to the stack pointer at its end beyond what it took. */
+  /** Bytes added to the stack pointer at the end beyond the frame's size. */
   slip: number;
-  /** Whether a loop stands between, so that the local with the frame's place is assigned again. */
+  /** True if a loop in between assigns the local with the frame's address again. */
   moves: boolean;
 }
 
@@ -39,7 +39,7 @@ const sizes = fc.oneof(
 const frame: fc.Arbitrary<Frame> = sizes.chain((size) =>
   fc.record({
     size: fc.constant(size),
-    // Functions that call nobody use memory below the stack pointer, and some write where they should not.
+    // Leaf functions use memory below the stack pointer, and some functions write out of bounds.
     stores: fc.array(fc.integer({ min: -40, max: size + 8 }), { maxLength: 5 }),
     loads: fc.array(fc.integer({ min: -40, max: size + 8 }), { maxLength: 4 }),
     slip: fc.oneof({ weight: 6, arbitrary: fc.constant(0) }, fc.constantFrom(-16, 16, 8)),

@@ -8,14 +8,12 @@ import {
 import { WorkingSetReader } from "../../../../src/record/tools/working-set/read/working-set-session.ts";
 import { wat } from "../../../support/assemble.ts";
 
-/** What one call of the exported function `run` touches. */
 function touched(body: string, workingset: WorkingSetOptions = {}) {
   const module = wat(`(module (memory (export "memory") 4 4) (data $bytes "0123456789")
     (func (export "run") (param $a i32) ${body}))`);
   return linesOf(module, 0x1000, workingset);
 }
 
-/** What a call of the exported function `run` with an address touches. */
 function linesOf(module: Uint8Array, address: number | bigint, workingset: WorkingSetOptions = {}) {
   const { bytes, info } = instrument(module, { tools: ["workingset"], workingset });
   const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes as BufferSource));

@@ -29,7 +29,7 @@ const MODULE = wat(`(module
   (func $ends ${LOAD} ${LOAD} ${LOAD} unreachable)
   (func (export "end") (call $ends)))`);
 
-/** Indices of the functions that take an i32 more than the original and give back one more. */
+/** Indices of the functions that take one i32 more than the original and return one more. */
 function carriersIn(options: InstrumentOptions): number[] {
   const before = decodeModule(MODULE);
   const after = decodeModule(instrument(MODULE, options).bytes);
@@ -37,7 +37,7 @@ function carriersIn(options: InstrumentOptions): number[] {
   return before.bodies.flatMap((_, defined) => {
     const index = before.importedFunctionCount + defined;
     const was = functionType(before, index);
-    // What the host calls is in the old place, and the function itself, of the same name, elsewhere.
+    // The host's entry is at the old index; the function itself, of the same name, is elsewhere.
     const all = [...names.keys()].filter((other) => names.get(other) === names.get(index));
     const is = [index, ...all]
       .map((each) => functionType(after, each))
@@ -115,7 +115,7 @@ describe("functions that carry the countdown", () => {
     const seen: number[] = [];
     const { exports, accesses } = start((sofar) => seen.push(sofar));
     exports.all();
-    // The start function's, and those of eight functions but the quiet one.
+    // Accesses of the start function and of eight functions, without the quiet one.
     expect(accesses()).toBe(8);
     exports.look();
     expect(seen).toEqual([9]);

@@ -4,10 +4,9 @@ import { instrument, type WorkingSetLayout } from "../../../../src/record/tools/
 import { wat } from "../../../support/assemble.ts";
 
 const WORDS = 4096;
-/** What the word at an address holds: another word's address. */
+/** Content of the word at an address: another word's address. */
 const wordAt = (address: number): number => ((address * 40503 + 77) % WORDS) & ~3;
 
-/** The lines that a run marked as read. */
 function linesRead(module: Uint8Array, operands: readonly number[]): number[] {
   const { bytes, info } = instrument(module, { tools: ["workingset"] });
   const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes as BufferSource));

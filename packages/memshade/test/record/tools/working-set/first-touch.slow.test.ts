@@ -41,7 +41,7 @@ describe("the context that touches a line first", () => {
       ["leaf", "middle", "run"],
       ["leaf", "middle", "run"],
     ]);
-    // The instruction is the same one, the calls in the middle are not.
+    // The instruction is the same in all stacks; the calls in the middle differ.
     expect(new Set(stacks.map(([{ offset }]) => offset)).size).toBe(1);
     expect(stacks[1][1].offset).not.toBe(stacks[2][1].offset);
   });
@@ -58,7 +58,7 @@ describe("the context that touches a line first", () => {
           (br_if $next (local.tee $n (i32.sub (local.get $n) (i32.const 4))))))
       (func (export "block") (call $first (i32.const 1024) (i32.const 1148)))
       (func (export "loop") (drop (i32.load (i32.const 128))) (call $walk (i32.const 256))))`);
-    // The wide load has the line that it begins in and the next one, in which the last store comes second.
+    // The wide load touches first the line that it begins in and the next one; the last store touches that one second.
     const { firstTouch } = attributed(module, FIRST_TOUCH, call("block"));
     expect(firstTouch?.contexts.map(({ total }) => total)).toEqual([2, 1]);
     const loop = attributed(module, FIRST_TOUCH, call("loop"));

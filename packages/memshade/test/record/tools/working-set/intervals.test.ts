@@ -6,7 +6,7 @@ import { wat } from "../../../support/assemble.ts";
 
 const INTERVAL = 100;
 
-/** Calls `run` of a module, plain and followed, and gives the intervals of the latter. */
+/** Calls `run` of a module, plain and instrumented, and returns the intervals of the latter. */
 function intervalsOf(functions: string, calls: readonly number[]) {
   const module = wat(`(module (memory (export "memory") 4 4) ${functions})`);
   const { bytes, info } = instrument(module, { tools: ["workingset"], workingset: { interval: INTERVAL } });
@@ -23,7 +23,6 @@ function intervalsOf(functions: string, calls: readonly number[]) {
   return { start, end, lines: counts.lines as number[], duration, values: results[0].values };
 }
 
-/** A loop over `$n` pseudo-random words that is left in three ways and branches over itself. */
 const BRANCHING = `(func (export "run") (param $n i32) (result i32) (local $x i32) (local $sum i32)
   (block $out (block $even (loop $next
     (br_if $out (i32.eqz (local.get $n)))
@@ -101,7 +100,7 @@ describe("a place that each trip of a loop begins with", () => {
     );
     expect(end.at(-1)).toBe(99 + 300 + 1);
     expect(start[0]).toBe(0);
-    // The constant line alone, then both, then the loop's alone.
+    // Only the constant line, then both, then only the loop's line.
     expect(lines.slice(1, -1)).toEqual(lines.slice(1, -1).map(() => 1));
     expect(lines[0]).toBe(2);
   });

@@ -14,7 +14,7 @@ import { wat } from "../../../support/assemble.ts";
 const STORES = 20_000;
 const PAGES = 41;
 
-/** Stores of words 128 bytes apart, at addresses that have no value in common, in one function or in many. */
+/** Stores of words 128 bytes apart, at addresses without a common value, in one function or in many. */
 function module(inOne: boolean): Uint8Array {
   const stores = Array.from(
     { length: STORES },
@@ -29,7 +29,7 @@ function module(inOne: boolean): Uint8Array {
     (func (export "run") (param $p i32) ${calls.join("")}))`);
 }
 
-/** How many branches the rewritten module has in its largest function, and the lines that a run writes to. */
+/** Branches in the largest function of the rewritten module, and the lines that a run writes. */
 function followed(bytes: Uint8Array, start: number) {
   const { bytes: rewritten, info } = instrument(bytes, { tools: ["workingset"] });
   const instance = new WebAssembly.Instance(new WebAssembly.Module(rewritten as BufferSource));
@@ -57,7 +57,7 @@ it("a large function gets no branch at each access, and has the lines that small
   const [large, small] = [module(true), module(false)];
   const body = decodeModule(large).bodies[0];
   expect(body.end - body.start).toBeGreaterThan(LARGE_FUNCTION_BYTES);
-  // The second place makes words lie across the borders of lines.
+  // At the second start address, words cross the borders of lines.
   for (const start of [64, 62]) {
     const expected = new Set<number>();
     for (let index = 0; index < STORES; index++)

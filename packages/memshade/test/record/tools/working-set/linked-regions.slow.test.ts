@@ -10,7 +10,7 @@ const MODULE = wat(`(module
   (memory (export "memory") 1)
   (func (export "touch") (param $address i32) (i32.store8 (local.get $address) (i32.const 1))))`);
 
-/** A program whose loader tells it where its stack and heap are after it has instantiated it. */
+/** A program whose loader sets the addresses of its stack and heap after instantiation. */
 function linked() {
   const { bytes, info } = instrument(MODULE, { tools: ["workingset"], workingset: { interval: 3 } });
   const newGlobal = () => new WebAssembly.Global({ value: "i32", mutable: true }, 0);

@@ -5,7 +5,7 @@ import { wat } from "../../../support/assemble.ts";
 
 const PAGE = 65_536;
 
-/** A module with three pages, and what the tool says of its memory after each call. */
+/** A module with three pages, and the memory size that the tool has recorded after each call. */
 function followed() {
   const module = wat(`(module (memory (export "memory") 3 9)
     (func (export "grow") (param $pages i32) (result i32) (memory.grow (local.get $pages)))

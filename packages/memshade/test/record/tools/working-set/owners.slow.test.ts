@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { wat } from "../../../support/assemble.ts";
 import { attributed, linesByContext, totals } from "../../../support/attributed.ts";
 
-/** An allocator that hands out whatever address its caller wants, so that tests can say where blocks are. */
+/** An allocator that returns the address its caller passes, so that tests can place blocks. */
 const MODULE = wat(`(module (memory (export "memory") 2 2)
   (global $__stack_pointer (mut i32) (i32.const 1024))
   (global (export "__heap_base") i32 (i32.const 2048))
@@ -150,12 +150,10 @@ describe("the fill of lines", () => {
   });
 });
 
-/** What the program does, one step after the other. */
 type Step =
   | { do: "allocate"; site: "x" | "y"; at: number; size: number }
   | { do: "free" | "touch"; at: number; size: number };
 
-/** 64 places of 32 bytes. */
 const place = fc.nat(63);
 const step: fc.Arbitrary<Step> = fc.oneof(
   {
@@ -185,7 +183,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-/** Most intervals kept: with few of them, neighbours are merged. */
+/** Largest number of intervals; if there are more, neighbours are merged. */
 const mostIntervals = fc.constantFrom(8, 10, 512);
 
 interface Expected {
@@ -193,7 +191,7 @@ interface Expected {
   shares: Record<string, number>;
 }
 
-/** Sets of bytes, kept by hand: of the accesses `[from, to)`. A byte is of the block that it was touched in last, if it was in one. */
+/** Expected lines of the accesses `[from, to)`, from sets of bytes. A byte belongs to the block in which it was touched last, if any. */
 function expectedOf(steps: readonly Step[], from: number, to: number): Expected {
   const live = new Map<number, { site: string; size: number }>();
   const owner = new Map<number, string>();

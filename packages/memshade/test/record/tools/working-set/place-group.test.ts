@@ -9,7 +9,7 @@ interface Place {
   offset: number;
   size: number;
   kinds: number;
-  /** Whether the access promises natural alignment; it does if not given. */
+  /** True if the access promises natural alignment. Default: true. */
   aligned?: boolean;
 }
 
@@ -25,7 +25,7 @@ const testedMarksOf = (places: readonly Place[]) => groupOf(places).testedMarks(
 
 const lineOf = (address: number) => Math.floor(address / 64);
 
-/** Lines of the places of one kind, when the group's base lies at an address. */
+/** Lines of the places of one kind, with the group's base at an address. */
 function linesTouched(places: readonly Place[], kind: number, base: number): Set<number> {
   const lines = new Set<number>();
   for (const { offset, size, kinds } of places)
@@ -36,7 +36,6 @@ function linesTouched(places: readonly Place[], kind: number, base: number): Set
 const linesMarked = (marks: readonly Mark[], kind: number, base: number): Set<number> =>
   new Set(marks.filter(({ kinds }) => kinds & kind).map(({ offset }) => lineOf(base + offset)));
 
-/** A function that gives random numbers below its argument. */
 function numbersFrom(first: number): (limit: number) => number {
   let seed = first;
   return (limit) => {
@@ -79,11 +78,11 @@ describe("the marks of places with one base", () => {
       offset: 12,
       mask: 3,
     });
-    // One test must do for all: the wider access decides, if the others are aligned where it is.
+    // One test covers all accesses: the wider access decides, if the others are aligned at its address.
     const wide = { offset: 32, size: 8, kinds: Kind.Read };
     expect(testedMarksOf([place, wide])).toMatchObject({ offset: 32, mask: 7 });
     expect(testedMarksOf([{ ...place, offset: 14 }, wide])).toBeUndefined();
-    // Nothing is saved where the ends of several places need two marks anyway, or where nothing is promised.
+    // Nothing is saved if the ends of several places need two marks anyway, or if no alignment is promised.
     expect(testedMarksOf([place, { offset: 20, ...written }])).toBeUndefined();
     expect(testedMarksOf([{ ...place, aligned: false }])).toBeUndefined();
   });

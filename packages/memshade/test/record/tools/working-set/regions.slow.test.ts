@@ -3,7 +3,7 @@ import { instrument, type WorkingSetLayout } from "../../../../src/record/tools/
 import { WorkingSetReader } from "../../../../src/record/tools/working-set/read/working-set-session.ts";
 import { wat } from "../../../support/assemble.ts";
 
-/** As a linker lays it out that puts the stack first: the stack up to 1,024, data with initial values up to 1,280, then zeros. */
+/** Layout of a linker that puts the stack first: the stack up to 1,024, data with initial values up to 1,280, then zeros. */
 function program(pages: number, functions: string): Uint8Array {
   return wat(`(module
     (memory (export "memory") ${pages})
@@ -19,7 +19,6 @@ function program(pages: number, functions: string): Uint8Array {
 
 const SBRK = "(func $sbrk (result i32) (memory.grow (i32.const 1)))";
 
-/** Lines per region after a store to each address. */
 function touched(bytes: Uint8Array, addresses: readonly number[]) {
   const instrumented = instrument(bytes, { tools: ["workingset"], workingset: { interval: 3 } });
   const { exports } = new WebAssembly.Instance(

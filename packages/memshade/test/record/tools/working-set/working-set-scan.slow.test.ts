@@ -19,7 +19,7 @@ const PAGES = 3;
 const LINES = PAGES * 1024;
 const INTERVAL = 100;
 const MOST_INTERVALS = 8;
-/** Lines where regions begin and end: inside of 4 KiB pages. */
+/** First and last lines of regions, inside 4 KiB pages. */
 const STACK = { from: 37, to: 1030 };
 const HEAP = 1500;
 
@@ -30,7 +30,7 @@ interface Run {
   kinds: number;
 }
 
-/** The runtime's own code over a memory, without a program. */
+/** The runtime's code over a memory, without a program. */
 function startRuntime() {
   const layout = planWorkingSetLayout({
     memoryBytes: LINES * LINE_BYTES,
@@ -63,7 +63,7 @@ function startRuntime() {
   const { exports } = new WebAssembly.Instance(module, { host, env: { memory } });
   (exports.entered as () => void)();
   const view = new DataView(memory.buffer);
-  /** So many accesses later, a poll. */
+  /** Advances the clock by a number of accesses, then polls if an interval is over. */
   const pass = (accesses: number) => {
     clock -= accesses;
     if (accesses >= INTERVAL) clock = (exports.poll as (countdown: number) => number)(clock);
@@ -72,7 +72,7 @@ function startRuntime() {
   return { layout, memory, pass };
 }
 
-/** What snapshots find if between them the lines of these runs are marked. */
+/** Records of snapshots if the lines of these runs are marked between them. */
 function recordsOf(intervals: readonly (readonly Run[])[]): SnapshotRecord[] {
   const { layout, memory, pass } = startRuntime();
   const marks = new Uint8Array(memory.buffer);
@@ -85,7 +85,7 @@ function recordsOf(intervals: readonly (readonly Run[])[]): SnapshotRecord[] {
   return new WorkingSetReader(memory, layout).read().records;
 }
 
-/** The same by the method of stamps, for the lines of one region. */
+/** Records of the lines of one region, by the method of stamps. */
 function expectedOf(
   intervals: readonly (readonly Run[])[],
   isIn: (line: number) => boolean,

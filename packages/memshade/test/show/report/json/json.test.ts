@@ -24,7 +24,6 @@ const documentation = fs.readFileSync(
   "utf8",
 );
 
-/** Every key at every depth. */
 function keysOf(value: unknown): string[] {
   if (typeof value !== "object" || value === null) return [];
   const own = Array.isArray(value) ? [] : Object.keys(value);

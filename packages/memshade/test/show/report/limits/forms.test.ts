@@ -15,7 +15,7 @@ import { SARIF, violations } from "./sarif-schema.ts";
 
 const STRANGE = 'a<b>::f("x", 100%)\u0007,\nrest';
 
-/** A run whose places have lines: `f` is in line 10 of a file with a strange name. */
+/** A run whose sites have lines: `f` is in line 10 of a file with a strange name. */
 function profileOf(name = "parse"): HeapProfile {
   const { raw, run } = heapPicture("main > parse  10 x 100  peak 10  live 4\nmain > cache  1 x 5  peak 1");
   return heapProfileFromRaw(raw, run, () => (pc) => {
@@ -134,7 +134,7 @@ describe("the result of a check", () => {
     expect(xml.match(/<failure /g)).toHaveLength(2);
     expect(xml).toContain('name="peak&lt;8"');
     expect(xml).toContain("a &lt; b &amp; \ufffd");
-    // Nothing is left that XML has no place for, and every tag is closed.
+    // The output has no characters that XML forbids, and every tag is closed.
     expect([...xml].filter((character) => character < " " && character !== "\n")).toEqual([]);
     expect(xml).not.toMatch(/&(?!amp;|lt;|gt;|quot;|#10;)/);
     const open = [...xml.matchAll(/<(\/?)(\w+)[^>]*?(\/?)>/g)].reduce(
@@ -153,7 +153,7 @@ describe("the result of a check", () => {
       /^::error file=src\/a b%2Cc\.c,line=1\d,endLine=1\d,title=memshade%3A peak<1::peak is /,
     );
     expect(lines.filter((line) => line.startsWith("failed: "))).toHaveLength(2);
-    // A name with a line break makes no second command.
+    // A name with a line break must not start a second command.
     expect(lines).toHaveLength(10 + 2 + 1 + 1);
   });
 

@@ -1,14 +1,14 @@
-/** As much of JSON Schema as the schema of SARIF needs here. */
+/** The part of JSON Schema that the schema of SARIF needs here. */
 export interface Schema {
   readonly type: "object" | "array" | "string" | "integer";
   readonly required?: readonly string[];
-  /** An object has no others. */
+  /** Only these properties are allowed. */
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly items?: Schema;
   readonly allowed?: readonly string[];
   readonly pattern?: RegExp;
   readonly least?: number;
-  /** Anything may be in it. */
+  /** True if any property is allowed. */
   readonly isOpen?: true;
 }
 
@@ -36,7 +36,7 @@ const location = object([], {
   message,
 });
 
-/** Of SARIF 2.1.0 (OASIS, section 3) the objects that are written, with what each must and may have. */
+/** Schema of the SARIF 2.1.0 objects that are written (OASIS, section 3), with required and allowed members. */
 export const SARIF: Schema = object(["version", "runs"], {
   $schema: uri,
   version: { type: "string", allowed: ["2.1.0"] },
@@ -79,7 +79,6 @@ export const SARIF: Schema = object(["version", "runs"], {
   ),
 });
 
-/** What a value has that its schema does not allow, each with the path to it. */
 export function violations(value: unknown, schema: Schema, path = "$"): string[] {
   const { type, required = [], properties, items, allowed, pattern, least } = schema;
   const is = Array.isArray(value) ? "array" : Number.isSafeInteger(value) ? "integer" : typeof value;

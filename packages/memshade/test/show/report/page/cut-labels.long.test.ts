@@ -32,7 +32,7 @@ const DATA = ((): PageData => {
   };
 })();
 
-/** What a text that does not fit shows: `name: …` of those that end in a part of a letter, or without an ellipsis. */
+/** Cut texts: `name: …` for those that end within a letter, or without an ellipsis. */
 const CUT_TEXTS = `(() => {
   const canvas = document.createElement("canvas").getContext("2d");
   const found = [];
@@ -112,7 +112,7 @@ describe.skipIf(!hasChromium)("texts that do not fit", () => {
       expect(heads.length).toBeGreaterThan(5);
       for (const head of heads.slice(1)) {
         await head.scrollIntoViewIfNeeded();
-        // The names stay at the left edge, and cover what is scrolled behind them.
+        // Names stay at the left edge, and cover content that is scrolled behind them.
         expect((await boxOf(head)).width, (await head.textContent())!).toBeLessThanOrEqual(
           table.width - name.width,
         );

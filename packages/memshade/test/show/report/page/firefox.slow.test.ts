@@ -15,7 +15,7 @@ if (FIREFOX === undefined)
 const folder = mkdtempSync(join(tmpdir(), "memshade-firefox-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 }));
 
-/** Commands of WebDriver BiDi, one after the other. */
+/** Sends commands of WebDriver BiDi, one at a time. */
 class Driver {
   readonly #socket: WebSocket;
   #last = 0;

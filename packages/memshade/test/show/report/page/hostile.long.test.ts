@@ -22,7 +22,7 @@ const HOSTILE = [
   "",
 ];
 
-/** A report in which everything that a program can name has such names. */
+/** A report in which all names that a program can choose are hostile. */
 function hostilePage(): PageData {
   const data = madeUpPage();
   const name = (index: number) => HOSTILE[index % HOSTILE.length];
@@ -107,7 +107,7 @@ describe.skipIf(!hasChromium)("a report of a program that names things to do har
     const begin = whole.indexOf("<noscript>");
     for (const part of [0, 0.1, 0.5, 0.8, 0.95, 0.999]) {
       const page = await browser.openText(whole.slice(0, begin + part * (whole.length - begin)));
-      expect(await page.locator("body").innerText(), `${part}`).toContain("damaged or cut off");
+      expect(await page.locator("body").innerText(), `${part}`).toContain("damaged or truncated");
       await browser.closePages();
     }
     expect(browser.complaints).toEqual([]);
@@ -119,7 +119,7 @@ describe.skipIf(!hasChromium)("a report of a program that names things to do har
     const page = await browser.openText(
       `${whole.slice(0, at)}${whole[at] === "A" ? "B" : "A"}${whole.slice(at + 1)}`,
     );
-    expect(await page.locator("body").innerText()).toContain("damaged or cut off");
+    expect(await page.locator("body").innerText()).toContain("damaged or truncated");
     expect(browser.complaints).toEqual([]);
   });
 

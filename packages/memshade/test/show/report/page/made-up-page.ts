@@ -11,11 +11,9 @@ export interface MadeUpOptions {
   readonly functions?: number;
   readonly intervals?: number;
   readonly seed?: number;
-  /** The data of a comparison. */
   readonly diff?: boolean;
 }
 
-/** Numbers in 0…1, the same for a seed. */
 export function random(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -28,7 +26,7 @@ export function random(seed: number): () => number {
 
 const WORDS = ["tile", "glyph", "style", "layer", "path", "image", "shape", "cache"];
 
-/** A page of a run that never was: a tree of contexts with figures, a heap over time, findings, blocks, a cache and sources. */
+/** A page of an invented run: a tree of contexts with figures, a heap over time, findings, blocks, a cache and sources. */
 export function madeUpPage({
   contexts: length = 200,
   functions = Math.max(8, Math.ceil(Math.sqrt(length))),
@@ -78,7 +76,7 @@ export function madeUpPage({
     site: new Int32Array(length),
   };
   for (let row = 0; row < length; row++) {
-    // Mostly near the newest: paths become deep.
+    // Parents are mostly recent rows, so that paths become deep.
     const parent = row === 0 ? -1 : Math.max(-1, row - 1 - below(Math.min(row, 12)));
     contexts.parent[row] = row > 0 && next() < 0.01 ? -1 : parent;
     contexts.frame[row] = below(functions);
@@ -351,7 +349,6 @@ export function madeUpPage({
     ],
     cache: {
       lineBytes: 64,
-      method: "exact",
       rate: 1,
       references: 1e6,
       lines: 5000,

@@ -2,12 +2,14 @@ import { PageBuilder } from "../../../../src/show/report/page/data/page-builder.
 import type { PageData } from "../../../../src/show/report/page/data/page-data.ts";
 import { madeUpPage } from "./made-up-page.ts";
 
-/** Functions from the outermost one to the one that allocates, and bytes. Each calls in one line only, `main` in the first of `app.c`. */
+/**
+ * Functions from the outermost to the allocating one, and bytes. Each function calls in one line only, `main` in the first line of `app.c`.
+ */
 export type Paths = readonly (readonly [path: string, bytes: number])[];
 
 const LINES = ["main", "run", "parse", "load", "draw", "leaf", "other", "big"];
 
-/** All that `run` calls but `draw` is little. */
+/** All callees of `run` are small, except `draw`. */
 export const FEW_LARGE: Paths = [
   ["main run draw big", 64_000],
   ["main run parse leaf", 8],
@@ -17,12 +19,11 @@ export const FEW_LARGE: Paths = [
   ["main run load other", 128],
 ];
 
-/** The line of a function. */
 export function lineOf(name: string): number {
   return LINES.indexOf(name) + 1;
 }
 
-/** A page with so many call paths at most; the others are merged. */
+/** A page with at most this number of call paths; the others are merged. */
 export function pageOfPaths(paths: Paths, mostContexts: number): PageData {
   const builder = new PageBuilder();
   builder.module(0, { name: "app.wasm", path: "build/app.wasm", knows: "lines" });

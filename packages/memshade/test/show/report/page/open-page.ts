@@ -12,7 +12,6 @@ export const hasChromium = existsSync(CHROMIUM);
 if (!hasChromium)
   console.warn("SKIPPED: Chromium is not installed, no report page is opened (Debian: chromium)");
 
-/** The file of a report with such data. */
 export async function pageOf(data: PageData): Promise<string> {
   return filled(await reportPage(), await encodePage(data));
 }
@@ -22,9 +21,9 @@ function filled(template: string, data: string): string {
   return template.replace(/\{\{(\w+)\}\}/g, (_, name) => fields[name]);
 }
 
-/** A browser that opens report pages from the disk, and keeps what should not have happened in them. */
+/** A browser that opens report pages from the disk, and records errors in them. */
 export class PageBrowser {
-  /** What the console, scripts and the network were told: none is meant to be. */
+  /** Console messages, script errors and network requests: none is expected. */
   readonly complaints: string[] = [];
   readonly #browser: Browser;
   readonly #template: string;
@@ -49,7 +48,7 @@ export class PageBrowser {
     this.#template = template;
   }
 
-  /** Opens a report of such data at a place in it, `tab=sites`. */
+  /** Opens a report of this data at a position, for example `tab=sites`. */
   async open(data: PageData | string, hash = "", options: BrowserContextOptions = {}): Promise<Page> {
     return this.openText(
       this.textOf(typeof data === "string" ? data : await encodePage(data)),
@@ -58,7 +57,6 @@ export class PageBrowser {
     );
   }
 
-  /** The file of a report with such data, encoded. */
   textOf(data: string): string {
     return filled(this.#template, data);
   }

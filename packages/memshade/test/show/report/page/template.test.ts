@@ -6,7 +6,6 @@ import { inflated } from "../../../../src/show/report/page/data/inflate.ts";
 
 const page = await reportPage();
 
-/** What the browser adds to the page. */
 async function added(name: "style" | "script"): Promise<string> {
   const stored = page.match(new RegExp(`id="app-${name}">([^<]+)<`))![1];
   return new TextDecoder().decode(await inflated(stored, "deflate"));

@@ -20,7 +20,7 @@ describe.skipIf(!hasChromium)("the report page in Chromium", () => {
 
   const tab = (page: Page, name: string) => page.getByRole("tab", { name }).click();
   const hash = (page: Page) => new URL(page.url()).hash;
-  /** How many of some elements have more text than they have room for, be it by a part of a pixel. */
+  /** Number of elements whose text is wider than their space, even by a part of a pixel. */
   const cut = (elements: Locator) =>
     elements.evaluateAll(
       (all) =>
@@ -79,7 +79,7 @@ describe.skipIf(!hasChromium)("the report page in Chromium", () => {
     expect(cells.some((cell) => / B ±| KiB ±| MiB ±/.test(cell))).toBe(true);
     expect(await page.locator(".lines td.through").filter({ hasText: "±" }).count()).toBeGreaterThan(0);
     await tab(page, "Graph");
-    await page.getByText("The same as a table").click();
+    await page.getByText("As a table").click();
     const totals = await page.locator(".graph-table td:nth-child(4)").allTextContents();
     expect(totals.slice(1).filter((total) => !total.includes("±"))).toEqual([]);
     const picture = page.locator('[aria-roledescription="graph"]');
@@ -136,7 +136,7 @@ describe.skipIf(!hasChromium)("the report page in Chromium", () => {
   it("begins Source with a file of the program, also where a library has more that nobody called", async () => {
     const { contexts, frames } = data;
     const library = [...frames.flags.keys()].find((frame) => frames.flags[frame] !== 0)!;
-    // All of a weight is in frames of the library that no own code has called, but for one byte.
+    // Except for one byte, the whole weight is in library frames without a caller in own code.
     const frame = contexts.frame.map((one, row) => (row === 0 ? one : library));
     const site = contexts.site.map((_, row) => (row === 0 ? 0 : -1));
     frame[0] = 0;
@@ -163,7 +163,7 @@ describe.skipIf(!hasChromium)("the report page in Chromium", () => {
     const { frames, contexts, objects } = data;
     for (const [says, by] of [
       ["Stored to by", objects[0].writtenBy],
-      ["Loaded from by", objects[0].readBy],
+      ["Loaded by", objects[0].readBy],
     ] as const) {
       await page.locator(".accesses").filter({ hasText: says }).first().getByRole("button").first().click();
       expect(hash(page)).toContain(`site=${by![0].context}`);
@@ -275,7 +275,7 @@ describe.skipIf(!hasChromium)("the report page in Chromium", () => {
     const page = await browser.open(data, "tab=sites");
     await page.keyboard.press("/");
     await page.keyboard.type("size>1");
-    expect(await page.locator("#filter-says").textContent()).toContain("There is no figure “size”");
+    expect(await page.locator("#filter-says").textContent()).toContain("No figure is named “size”");
     await page.keyboard.press("Escape");
     expect(await page.locator("#filter-says").textContent()).toBe("");
     expect(hash(page)).toBe("#tab=sites");
@@ -372,7 +372,7 @@ describe.skipIf(!hasChromium)("the report page in Chromium", () => {
     }));
     const head = { ...data.head, notTracked: ["No allocator was found."] };
     const page = await browser.open({ ...nothing, weights, head });
-    await page.getByText("No finding: nothing was recorded.").waitFor();
+    await page.getByText("No findings: nothing was recorded.").waitFor();
     await page.locator("#view").getByText("No allocator was found.").waitFor();
   });
 
@@ -382,7 +382,7 @@ describe.skipIf(!hasChromium)("the report page in Chromium", () => {
       change: index === 0 ? ("new" as const) : ("kept" as const),
     }));
     const page = await browser.open({ ...diff, findings });
-    await page.getByText(`Findings: 1 new, 0 gone, ${findings.length - 1} as before.`).waitFor();
+    await page.getByText(`Findings: 1 new, 0 gone, ${findings.length - 1} unchanged.`).waitFor();
   });
 
   it("says that nothing changed, where nothing did", async () => {
@@ -395,12 +395,12 @@ describe.skipIf(!hasChromium)("the report page in Chromium", () => {
     const weights = data.weights.filter(({ id }) => ["bytes", "peak", "left"].includes(id));
     const page = await browser.open({ ...data, findings: [], weights, ratios: [] });
     await page.getByText(/Accesses were not recorded/).waitFor();
-    // DHAT knows the blocks that nobody read, and no accesses.
+    // DHAT records blocks that were never read, but no accesses.
     const key = { label: "never read", word: "never-read", value: 1, unit: "bytes" } as const;
     const head = { ...data.head, keys: [key] };
     const dhat = await browser.open({ ...data, findings: [], weights, ratios: [], head });
     await dhat
-      .getByText("No finding: nothing in the program's own code, as far as it has names, is worth a change.")
+      .getByText("No findings in the program's own code. Code without names is not searched.")
       .waitFor();
   });
 

@@ -61,7 +61,7 @@ interface ColdStore {
   store: number;
 }
 
-/** Writes the instructions that follow plain loads and stores inline. `docs/tools/waste.md` shows them. */
+/** Writes the instructions that follow plain loads and stores inline. */
 export class SummarySnippets {
   readonly #layout: WasteLayout;
   readonly #memory: number;

@@ -1,4 +1,4 @@
-// Where the page begins: its data, then everything that is shown of it.
+// Entry point of the page: decodes its data and renders it.
 import { h, render } from "preact";
 import { decodePage, PageDataError } from "../data/decode.ts";
 import { Shell } from "./views/shell.ts";

@@ -3,13 +3,13 @@ import type { PageTool } from "../data/page-data.ts";
 import { BOX_ENDS, type BoxPath } from "../graph/layout/contexts-of-box.ts";
 import { BOX_GROUPS, type BoxGroup, type GraphView } from "../graph/view.ts";
 
-// The one state of the page. It lives in the address's hash, so that a place in a report can be sent and `back` works.
+// State of the page, stored in the address's hash, so that a view can be shared as a link and `back` works.
 
-/** The views, in the order of their tabs. */
+/** Views in the order of their tabs. */
 export const TABS = ["findings", "graph", "sites", "source", "blocks", "cache", "diff", "help"] as const;
 export type Tab = (typeof TABS)[number];
 
-/** What a row of Sites is. */
+/** Groupings of the Sites view. */
 export const GROUPS = ["path", "site", "line", "function", "file", "package"] as const;
 export type Group = (typeof GROUPS)[number];
 
@@ -20,46 +20,49 @@ export interface PageRange {
   readonly to: number;
 }
 
-/** A box, and what boxes are. */
+/** A box with its grouping. */
 export interface SelectedBox extends BoxPath {
   readonly by: BoxGroup;
 }
 
 export interface PageState {
   readonly tab: Tab;
-  /** Absent: the whole run. */
+  /** Absent for the whole run. */
   readonly range?: PageRange | undefined;
-  /** A context: it and all below it are selected. */
+  /** A context: it and everything below it are selected. */
   readonly site?: number | undefined;
-  /** A frame: every context of the same `frameOf` is selected. `site` is absent then. */
+  /** A frame: every context of the same `frameOf` is selected; `site` is absent. */
   readonly frame?: number | undefined;
-  /** What of `frame` counts: contexts whose site it is, or all whose own site is in the same line, function, file, package. */
+  /**
+   * Grouping of `frame`: contexts with this site, or all whose own site is in the same line, function, file
+   * or package.
+   */
   readonly frameOf: Exclude<Group, "path">;
-  /** A box of the graph, which `site` or `frame` is in: all that it stands for is selected. */
+  /** A box of the graph that contains `site` or `frame`: all its contexts are selected. */
   readonly box?: SelectedBox | undefined;
-  /** Of `site`, only what was counted there itself. */
+  /** True to select only the own amount of `site`. */
   readonly alone?: boolean | undefined;
-  /** A finding: all of its contexts are selected, unless `site` or `frame` says otherwise. */
+  /** A finding: all its contexts are selected, unless `site` or `frame` selects a part. */
   readonly finding?: number | undefined;
-  /** Findings that are open; absent: the first one. */
+  /** Open findings; absent for the first one. */
   readonly open?: readonly number[] | undefined;
-  /** Id of the weight that Graph, bars and shares are of; absent: the first one. */
+  /** Id of the weight for Graph, bars and shares; absent for the first one. */
   readonly weight?: string | undefined;
   readonly group: Group;
-  /** Sites are in the order of this weight's id or of "name"; absent: of `weight`. */
+  /** Id of the weight, or "#name", that sorts Sites; absent for `weight`. */
   readonly sort?: string | undefined;
   readonly ascending: boolean;
-  /** In the filter language. */
+  /** Text in the filter language. */
   readonly filter: string;
-  /** Kinds of findings that are hidden. */
+  /** Hidden kinds of findings. */
   readonly hidden: readonly string[];
-  /** Whether frames of libraries are folded into the program's own code. */
+  /** True if library frames are folded into the program's own code. */
   readonly folded: boolean;
-  /** Whether Source shows instructions beside lines. */
+  /** True if Source shows instructions beside lines. */
   readonly instructions: boolean;
-  /** What a diff shows. */
+  /** Displayed values of a diff. */
   readonly side: "difference" | "before" | "after";
-  /** How the graph is looked at. */
+  /** View of the graph. */
   readonly graph?: GraphView | undefined;
 }
 
@@ -75,7 +78,7 @@ export const FIRST_STATE: PageState = {
   side: "difference",
 };
 
-/** The state as the address has it, without `#`; what is as at first is left out. */
+/** Formats the state for the address, without `#`. Default values are left out. */
 export function writeState(state: PageState): string {
   const fields = new URLSearchParams();
   const put = (key: keyof PageState, text: string | undefined) => {
@@ -103,18 +106,18 @@ export function writeState(state: PageState): string {
   return fields.toString();
 }
 
-/** The state of an address, with or without `#`. What it cannot be is as at first. */
+/** Parses the state of an address, with or without `#`. Invalid members get their defaults. */
 export function readState(hash: string): PageState {
   const fields = new URLSearchParams(hash.replace(/^#/, ""));
-  const one = <Value extends string>(key: string, values: readonly Value[], first: Value): Value =>
+  const oneOf = <Value extends string>(key: string, values: readonly Value[], first: Value): Value =>
     values.find((value) => value === fields.get(key)) ?? first;
   const open = fields.get("open");
   return {
-    tab: one("tab", TABS, FIRST_STATE.tab),
+    tab: oneOf("tab", TABS, FIRST_STATE.tab),
     range: readRange(fields.get("range") ?? ""),
     site: readIndex(fields.get("site")),
     frame: readIndex(fields.get("frame")),
-    frameOf: one("frameOf", ["site", "line", "function", "file", "package"], FIRST_STATE.frameOf),
+    frameOf: oneOf("frameOf", ["site", "line", "function", "file", "package"], FIRST_STATE.frameOf),
     box: readBox(fields.get("box") ?? ""),
     alone: fields.get("alone") === "1" ? true : undefined,
     finding: readIndex(fields.get("finding")),
@@ -126,19 +129,19 @@ export function readState(hash: string): PageState {
             .map(readIndex)
             .filter((index) => index !== undefined),
     weight: fields.get("weight") ?? undefined,
-    group: one("group", GROUPS, FIRST_STATE.group),
+    group: oneOf("group", GROUPS, FIRST_STATE.group),
     sort: fields.get("sort") ?? undefined,
     ascending: fields.get("ascending") === "1",
     filter: fields.get("filter") ?? "",
     hidden: fields.get("hidden")?.split(".") ?? [],
     folded: fields.get("folded") !== "0",
     instructions: fields.get("instructions") === "1",
-    side: one("side", ["difference", "before", "after"], FIRST_STATE.side),
+    side: oneOf("side", ["difference", "before", "after"], FIRST_STATE.side),
     graph: readGraph(fields.get("graph")),
   };
 }
 
-/** Its members are as somebody wrote them: the graph takes those that it can. */
+/** Members are untrusted: `checkedView` validates them. */
 function readGraph(text: string | null): GraphView | undefined {
   try {
     const graph: unknown = JSON.parse(text ?? "null");
@@ -150,8 +153,8 @@ function readGraph(text: string | null): GraphView | undefined {
 
 function readBox(text: string): SelectedBox | undefined {
   const [end, group, ...frames] = text.split(".");
-  const from = BOX_ENDS.find((known) => known === end);
-  const by = BOX_GROUPS.find((known) => known === group);
+  const from = BOX_ENDS.find((candidate) => candidate === end);
+  const by = BOX_GROUPS.find((candidate) => candidate === group);
   const path = frames.map(readIndex);
   return from !== undefined &&
     by !== undefined &&
@@ -172,10 +175,12 @@ function readIndex(text: string | null): number | undefined {
   return text !== null && /^\d{1,9}$/.test(text) ? Number(text) : undefined;
 }
 
-/** Changes some of the state. A change that is typed letter by letter takes the place of the one before in the history. */
+/** Changes part of the state. Changes typed letter by letter replace the previous history entry. */
 export type Change = (part: Partial<PageState>, isTyped?: boolean) => void;
 
-/** The state in the address, and how to change it; it follows `back` and `forward`. */
+/**
+ * Returns the state in the address and a function that changes it. The state follows `back` and `forward`.
+ */
 export function useAddress(): [PageState, Change] {
   const [state, setState] = useState(() => readState(location.hash));
   useEffect(() => {

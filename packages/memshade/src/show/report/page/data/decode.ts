@@ -2,29 +2,32 @@ import { COLUMN_TYPES, type ColumnReference, type TypedColumn } from "./columns.
 import { inflated } from "./inflate.ts";
 import { PAGE_SCHEMA, PAGE_VERSION, type PageData } from "./page-data.ts";
 
-/** Why the data cannot be shown, as a sentence for whoever opened the page. */
+/** Reason why the data cannot be shown, as a sentence for the reader of the page. */
 export class PageDataError extends Error {}
 
 /**
- * The data of a page from the text that `encodePage` made.
+ * Decodes page data from the text that `encodePage` made.
  *
- * @throws PageDataError if it is damaged, or of a version that this page does not know
+ * @throws PageDataError if the data is damaged, or of a version that this page does not support
  */
 export async function decodePage(text: string): Promise<PageData> {
   let bytes: Uint8Array<ArrayBuffer>;
   try {
     bytes = await inflated(text, "deflate-raw");
   } catch {
-    throw new PageDataError("The data of this report is damaged or cut off: write the report again.");
+    throw new PageDataError("The data of this report is damaged or truncated. Write the report again.");
   }
   return unpacked(bytes);
 }
 
-/** @throws PageDataError as {@link decodePage} does */
+/**
+ * Decodes inflated page data.
+ * @throws PageDataError as {@link decodePage} does
+ */
 export function unpacked(bytes: Uint8Array<ArrayBuffer>): PageData {
   const header = readHeader(bytes);
   if (typeof header !== "object" || header === null || header.schema !== PAGE_SCHEMA)
-    throw new PageDataError("The data of this file is not that of a memshade report.");
+    throw new PageDataError("This file has no data of a memshade report.");
   if (header.version !== PAGE_VERSION)
     throw new PageDataError(
       `The data of this report has version ${JSON.stringify(header.version)}, and this page shows version ${PAGE_VERSION}: ` +

@@ -5,15 +5,16 @@ import type { Finding } from "../../../../explain/findings/index.ts";
 import type { PageData, PageFinding, PageKey, PageWeight } from "./page-data.ts";
 import { withContexts } from "./run-page.ts";
 
-/** One side of a comparison. `findings`: what its page's findings were made of, in their order. */
+/** One side of a comparison. `findings`: the sources of its page's findings, in the same order. */
 export interface PageSide {
   readonly page: PageData;
   readonly findings: readonly Finding[];
 }
 
 /**
- * Two runs of a program as one page: a tree in which contexts of both stand where they are the same, with what each has before and now.
- * Calls are the same where `pairRows` finds their places to be, whatever was built in between. What is over time, in blocks and in caches is the newer run's.
+ * Combines two runs of a program to one page. Contexts of both runs are merged if their calls match; each has
+ * its values before and after. `pairRows` matches calls across builds. Timelines, blocks and caches are those
+ * of the newer run.
  */
 export function diffPage(old: PageSide, now: PageSide, changes: FindingDiff): PageData {
   const frames = joinFrames(old.page, now.page);
@@ -103,7 +104,7 @@ function headOfBoth({ head: old }: PageData, { head: now }: PageData): PageData[
     const before = old.keys.find(({ label }) => label === key.label);
     return before === undefined ? key : { ...key, before: before.value };
   });
-  const merged = [old.merged, now.merged].filter((one) => one !== undefined);
+  const merged = [old.merged, now.merged].filter((entry) => entry !== undefined);
   return {
     ...now,
     before: { program: old.program },
@@ -112,7 +113,10 @@ function headOfBoth({ head: old }: PageData, { head: now }: PageData): PageData[
     ...(merged.length === 0
       ? {}
       : {
-          merged: { contexts: merged.reduce((sum, one) => sum + one.contexts, 0), bound: merged[0]!.bound },
+          merged: {
+            contexts: merged.reduce((sum, entry) => sum + entry.contexts, 0),
+            bound: merged[0]!.bound,
+          },
         }),
   };
 }
@@ -121,38 +125,38 @@ interface JoinedFrames {
   readonly strings: readonly string[];
   readonly modules: PageData["modules"];
   readonly table: PageData["frames"];
-  /** Where the old page's frames are. The new page's are where they were. */
+  /** New index of each of the old page's frames. The new page's frames keep their indices. */
   readonly ofOld: Int32Array;
 }
 
-/** The new page's frames, and behind them the old one's. */
+/** Appends the old page's frames to those of the new page. */
 function joinFrames(old: PageData, now: PageData): JoinedFrames {
   const strings = [...now.strings];
   const numbers = new Map(strings.map((text, number) => [text, number]));
   const stringOf = (index: number): number => {
     if (index < 0) return index;
     const text = old.strings[index]!;
-    const known = numbers.get(text);
-    if (known !== undefined) return known;
+    const existing = numbers.get(text);
+    if (existing !== undefined) return existing;
     numbers.set(text, strings.length);
     return strings.push(text) - 1;
   };
   const modules = [...now.modules];
   const moduleOf = Int32Array.from(old.modules, (module) => {
-    const known = modules.findIndex(
+    const existing = modules.findIndex(
       ({ name, buildId }) => name === module.name && buildId === module.buildId,
     );
-    return known < 0 ? modules.push(module) - 1 : known;
+    return existing < 0 ? modules.push(module) - 1 : existing;
   });
   const both = <Column extends Int32Array | Float64Array | Uint8Array>(
-    one: Column,
-    other: Column,
+    first: Column,
+    second: Column,
     convert: (value: number) => number = (value) => value,
   ): Column => {
-    const all = new (one.constructor as new (length: number) => Column)(one.length + other.length);
-    all.set(one);
-    for (let row = 0; row < other.length; row++) all[one.length + row] = convert(other[row]!);
-    return all;
+    const joined = new (first.constructor as new (length: number) => Column)(first.length + second.length);
+    joined.set(first);
+    for (let row = 0; row < second.length; row++) joined[first.length + row] = convert(second[row]!);
+    return joined;
   };
   const [a, b] = [now.frames, old.frames];
   return {
@@ -180,7 +184,7 @@ interface JoinedTree {
   readonly ofNew: Int32Array;
 }
 
-/** Rows of both trees that are one: for each row of either tree its row in the tree of both. */
+/** Merges both trees: maps each row of either tree to its row in the merged tree. */
 function joinTrees(
   old: PageData,
   now: PageData,
@@ -193,7 +197,7 @@ function joinTrees(
   const ofNew = new Int32Array(now.contexts.length);
   const shared = sharedFrames(old, now, renamed);
   const children = [childrenOf(old), childrenOf(now)] as const;
-  // A row that is added takes its turn behind all before it: parents stand before their children.
+  // Rows are visited in the order in which they are added, so that parents precede their children.
   const waiting: { row: number; old: readonly number[]; now: readonly number[] }[] = [
     { row: -1, old: [-1], now: [-1] },
   ];
@@ -217,7 +221,7 @@ function joinTrees(
   return { parent: Int32Array.from(parent), frame: Int32Array.from(frame), ofOld, ofNew };
 }
 
-/** The rows below some rows, by what their frames are in both pages. */
+/** Groups the rows below some rows by their shared frame number. */
 function rowsByFrame(
   { contexts }: PageData,
   callers: readonly number[],
@@ -228,16 +232,16 @@ function rowsByFrame(
   for (const caller of callers)
     for (const row of childrenOf(caller)) {
       const call = shared[contexts.frame[row]!]!;
-      const known = rows.get(call);
-      if (known === undefined) rows.set(call, [row]);
-      else known.push(row);
+      const ofCall = rows.get(call);
+      if (ofCall === undefined) rows.set(call, [row]);
+      else ofCall.push(row);
     }
   return rows;
 }
 
 /**
- * A number for each frame of both pages: the same for those that are the same place, whatever was built in between. `inNew`: the new
- * page's frame of each number, so that a place has one name, on whatever path it was called.
+ * Numbers the frames of both pages. Frames of the same code get the same number, even across builds. `inNew`:
+ * the new page's frame of each number, so that a location has one name on every path.
  */
 function sharedFrames(
   old: PageData,
@@ -248,9 +252,9 @@ function sharedFrames(
   const after = keyedFrames(now);
   const numbers = [new Int32Array(before.keys.length), new Int32Array(after.keys.length)] as const;
   for (const [number, pair] of pairRows([before.keys], [after.keys], renamed).entries()) {
-    const [[one], [other]] = [pair.old, pair.new];
-    if (one !== undefined) numbers[0][one] = number;
-    if (other !== undefined) numbers[1][other] = number;
+    const [[oldRow], [newRow]] = [pair.old, pair.new];
+    if (oldRow !== undefined) numbers[0][oldRow] = number;
+    if (newRow !== undefined) numbers[1][newRow] = number;
   }
   const ofNew = after.keyOf.map((key) => numbers[1][key]!);
   const inNew = new Map<number, number>();
@@ -258,7 +262,7 @@ function sharedFrames(
   return { ofOld: before.keyOf.map((key) => numbers[0][key]!), ofNew, inNew };
 }
 
-/** Frames at one place are one, however many copies of the code there are. */
+/** Frames at one location are merged, even if the code has several copies. */
 function keyedFrames({ frames, strings }: PageData): { keys: PathKey[]; keyOf: Int32Array } {
   const keys: PathKey[] = [];
   const numbers = new Map<string, number>();
@@ -277,15 +281,15 @@ function keyedFrames({ frames, strings }: PageData): { keys: PathKey[]; keyOf: I
       withPlaces: true,
     };
     const text = exactKey(key);
-    const known = numbers.get(text);
-    if (known !== undefined) return known;
+    const existing = numbers.get(text);
+    if (existing !== undefined) return existing;
     numbers.set(text, keys.length);
     return keys.push(key) - 1;
   });
   return { keys, keyOf };
 }
 
-/** The rows below each row; −1 has the roots. */
+/** Returns the rows below each row; −1 has the roots. */
 function childrenOf({ contexts: { parent, length } }: PageData): (row: number) => Int32Array {
   const offset = new Int32Array(length + 2);
   for (const caller of parent) offset[caller + 2]!++;

@@ -3,14 +3,13 @@ import type { ColumnReference, ColumnType, TypedColumn } from "./columns.ts";
 import type { PageData } from "./page-data.ts";
 
 /**
- * The data of a page as text that may stand in any element: base64 of what deflate-raw makes of a header (bytes of the JSON as u32,
- * JSON) and the columns behind it.
+ * Encodes page data as text that may stand in any element: base64 of deflate-raw of a header (length of the
+ * JSON as u32, JSON) and the columns after it.
  */
 export async function encodePage(data: PageData): Promise<string> {
   return base64(await deflated(packed(data)));
 }
 
-/** What is deflated. */
 export function packed(data: PageData): Uint8Array<ArrayBuffer> {
   const columns = new ByteList();
   const json = new TextEncoder().encode(JSON.stringify(withReferences(data, columns)));
@@ -21,7 +20,7 @@ export function packed(data: PageData): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-/** A copy in which each typed array has moved to the columns. */
+/** Copies a value; typed arrays move to the columns. */
 function withReferences(value: unknown, columns: ByteList): unknown {
   if (value instanceof Float64Array) return referenceTo("f", value, columns);
   if (value instanceof Int32Array) return referenceTo("i", value, columns);
@@ -56,13 +55,13 @@ function referenceTo(type: ColumnType, values: TypedColumn, columns: ByteList): 
   return { "@": [type, "int", values.length, at, lag] };
 }
 
-/** Whether all are numbers that zigzag can write. */
+/** True if zigzag encoding can represent all values. */
 function isWhole(values: TypedColumn): boolean {
   for (const value of values) if (!Number.isSafeInteger(2 * value) || Object.is(value, -0)) return false;
   return true;
 }
 
-/** About how many bytes the numbers take. */
+/** Estimates the bytes that the numbers take. */
 function bytesOf(values: TypedColumn, lag: 0 | 1): number {
   let bytes = values.length;
   for (let row = 0; row < values.length; row++) {
@@ -80,12 +79,12 @@ function littleEndian(values: TypedColumn): Uint8Array {
   return bytes;
 }
 
-/** Bytes that grow. */
+/** A growing list of bytes. */
 class ByteList {
   #bytes = new Uint8Array(1 << 12);
   length = 0;
 
-  /** A whole number from 0, LEB128. */
+  /** Appends a non-negative whole number as LEB128. */
   addUnsigned(value: number): void {
     this.#reserve(10);
     let rest = value;
@@ -125,21 +124,21 @@ async function deflated(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array<Arra
 
 function base64(bytes: Uint8Array): string {
   const pieces: string[] = [];
-  // A multiple of 3, so that no piece is padded but the last.
+  // A multiple of 3, so that only the last piece is padded.
   const most = 3 << 13;
   for (let at = 0; at < bytes.length; at += most)
     pieces.push(btoa(String.fromCharCode(...bytes.subarray(at, at + most))));
   return pieces.join("");
 }
 
-/** What stands in the template of the page, once each, where something belongs. */
+/** Placeholders in the page's template; each occurs exactly once. */
 const PLACES = ["{{title}}", "{{text}}", "{{data}}"] as const;
 
 /**
- * The HTML file of a page, in pieces.
+ * Returns the HTML file of a page, in pieces.
  *
  * @param template the page without data, which the build makes
- * @param text the report as text, for whoever has no scripts
+ * @param text the report as text, for browsers without scripts
  */
 export async function pageFile(template: string, page: PageData, text: string): Promise<string[]> {
   const { program, before } = page.head;
@@ -147,7 +146,7 @@ export async function pageFile(template: string, page: PageData, text: string): 
   const fillings = [printableHtml(title), printableHtml(text), await encodePage(page)];
   const pieces: string[] = [];
   let rest = template;
-  // Only the template is searched: names and text may have anything in them.
+  // Only the template is searched, because names and text may contain anything.
   for (const [index, place] of PLACES.entries()) {
     const parts = rest.split(place);
     if (parts.length !== 2) throw new Error(`the template has ${parts.length - 1} of ${place}`);

@@ -25,7 +25,7 @@ import { wasteFacts } from "../../terminal/waste.ts";
 import { lengthInWords } from "../../terminal/working-set.ts";
 import type { PageHead, PageKey } from "./page-data.ts";
 
-/** What a page's head is made of. */
+/** Sources of a page's head. */
 export interface HeadOf {
   readonly heap?: HeapProfile | undefined;
   readonly waste?: WasteFile | undefined;
@@ -33,65 +33,86 @@ export interface HeadOf {
   readonly objects?: ObjectsProfile | undefined;
   readonly cpu?: CpuProfile | undefined;
   readonly presence?: Presence | undefined;
-  /** How the user named what is shown. */
+  /** Name of the input as the user typed it. */
   readonly input: string;
 }
 
+/** What the profile of one tool adds to the head. */
+interface ToolHead {
+  readonly program?: string | undefined;
+  /** The command line, by its words. */
+  readonly words?: readonly string[] | undefined;
+  readonly notTracked: readonly string[];
+  readonly facts: readonly HeadFact[];
+  readonly keys: readonly PageKey[];
+}
+
+type HeadTool = "heap" | "waste" | "workingset" | "objects" | "cpu";
+
+/** The heads of tools, in the order of the page. */
+const HEADS: {
+  readonly [Tool in HeadTool]: (profile: NonNullable<HeadOf[Tool]>, screen: Screen) => ToolHead;
+} = {
+  heap: (heap, screen) => ({
+    program: heap.description.program,
+    words: heap.description.command,
+    notTracked: gapsOf(heap),
+    facts: heapFacts(screen, heap),
+    keys: heapKeys(heap),
+  }),
+  waste: (waste) => ({ notTracked: waste.notTracked, facts: wasteFacts(waste), keys: wasteKeys(waste) }),
+  workingset: (workingset) => ({
+    program: workingset.program,
+    words: workingset.command,
+    notTracked: workingset.notTracked,
+    facts: workingset.instances.map((instance) => ["Working set", lengthInWords(workingset, instance)]),
+    keys: workingSetKeys(workingset),
+  }),
+  objects: (objects) => ({
+    program: objects.program,
+    words: objects.command,
+    notTracked: objects.notTracked,
+    facts: [["Objects", sizesInWords(objects)]],
+    keys: objectKeys(objects),
+  }),
+  cpu: (cpu) => ({
+    program: cpu.program,
+    words: cpu.command,
+    notTracked: cpu.notTracked,
+    facts: cpuFacts(cpu),
+    keys: cpuKeys(cpu),
+  }),
+};
+
 export function headOfRun(run: HeadOf): PageHead {
-  const { heap, waste, workingset, objects, cpu, input } = run;
-  const words = heap?.description.command ?? workingset?.command ?? objects?.command ?? cpu?.command;
+  const screen = new Screen({ paint: createPaint(false), width: 80, isWide: true });
+  const headOf = <Tool extends HeadTool>(tool: Tool): ToolHead | undefined =>
+    run[tool] && HEADS[tool](run[tool], screen);
+  const heads = (Object.keys(HEADS) as HeadTool[]).flatMap((tool) => headOf(tool) ?? []);
+  const { heap, waste, input } = run;
+  const words = heads.find((head) => head.words !== undefined)?.words;
   const command = words === undefined ? waste?.command : commandLine(words);
   const end = heap?.description.end;
-  const notTracked = [
-    ...(heap === undefined ? [] : gapsOf(heap)),
-    ...(waste?.notTracked ?? []),
-    ...(workingset?.notTracked ?? []),
-    ...(objects?.notTracked ?? []),
-    ...(cpu?.notTracked ?? []),
-    ...notRecorded(run),
+  const facts = [
+    ...heads.flatMap((head) => head.facts),
+    ...presenceInWords(screen, run.presence ?? heap?.description.presence),
   ];
   return {
     writtenBy: MEMSHADE_VERSION,
-    program:
-      heap?.description.program ??
-      workingset?.program ??
-      objects?.program ??
-      cpu?.program ??
-      waste?.command ??
-      input,
+    program: heads.find((head) => head.program !== undefined)?.program ?? waste?.command ?? input,
     ...(command === undefined ? {} : { command }),
     ...(end === undefined
       ? {}
       : { ended: endInWords(end) + (end.message === undefined ? "" : `: ${end.message}`) }),
-    facts: factsOf(run).map(([label, value]) => ({ label, value })),
-    keys: [
-      ...heapKeys(heap),
-      ...wasteKeys(waste),
-      ...workingSetKeys(workingset),
-      ...objectKeys(objects),
-      ...cpuKeys(cpu),
-    ],
-    notTracked: [...new Set(notTracked)],
+    facts: facts.map(([label, value]) => ({ label, value })),
+    keys: heads.flatMap(({ keys }) => keys),
+    notTracked: [...new Set([...heads.flatMap(({ notTracked }) => notTracked), ...notRecorded(run)])],
     hints: hintsOf(run),
   };
 }
 
-function factsOf({ heap, waste, workingset, objects, cpu, presence }: HeadOf): HeadFact[] {
-  const screen = new Screen({ paint: createPaint(false), width: 80, isWide: true });
-  return [
-    ...(heap === undefined ? [] : heapFacts(screen, heap)),
-    ...(waste === undefined ? [] : wasteFacts(waste)),
-    ...(workingset?.instances ?? []).map(
-      (instance): HeadFact => ["Working set", lengthInWords(workingset!, instance)],
-    ),
-    ...(objects === undefined ? [] : [["Objects", sizesInWords(objects)] as HeadFact]),
-    ...(cpu === undefined ? [] : cpuFacts(cpu)),
-    ...presenceInWords(screen, presence ?? heap?.description.presence),
-  ];
-}
-
-function heapKeys(heap: HeapProfile | undefined): PageKey[] {
-  if (heap === undefined || whyHeapUnknown({ heap }) !== undefined) return [];
+function heapKeys(heap: HeapProfile): PageKey[] {
+  if (whyHeapUnknown({ heap }) !== undefined) return [];
   const { totals, counters, knownHost } = heap.description;
   const { allocatedBytes, allocations } = heapTotals(heap);
   const keys: PageKey[] = [];
@@ -114,7 +135,7 @@ function heapKeys(heap: HeapProfile | undefined): PageKey[] {
       knowsField(heap, "allocCount") ? allocations : undefined,
     );
   if (counters === "none") return keys;
-  // What is written may be for the host, where it is not known what that reads.
+  // Unread bytes may be meant for a host whose reads are not recorded.
   const unread = knownHost === true ? writtenNeverRead(heap) : undefined;
   if (unread !== undefined)
     add(["never read", "never-read", "unread"], unread.totalBytes, unread.totalBlocks);
@@ -126,8 +147,8 @@ function heapKeys(heap: HeapProfile | undefined): PageKey[] {
   return keys;
 }
 
-function wasteKeys(waste: WasteFile | undefined): PageKey[] {
-  if (waste === undefined || waste.totals.bytesWritten === 0) return [];
+function wasteKeys(waste: WasteFile): PageKey[] {
+  if (waste.totals.bytesWritten === 0) return [];
   const { deadOverwritten, bytesWritten, silentStores, stores } = waste.totals;
   return [
     {
@@ -149,22 +170,21 @@ function wasteKeys(waste: WasteFile | undefined): PageKey[] {
   ];
 }
 
-function workingSetKeys(workingset: WorkingSetProfile | undefined): PageKey[] {
-  const lines = (workingset?.instances ?? []).map(({ levels }) => levels[0]?.counts.lines ?? []);
+function workingSetKeys(workingset: WorkingSetProfile): PageKey[] {
+  const lines = workingset.instances.map(({ levels }) => levels[0]?.counts.lines ?? []);
   const most = lines.reduce((largest, counts) => Math.max(largest, ...counts), 0);
-  if (workingset === undefined || most === 0) return [];
+  if (most === 0) return [];
   const value = most * workingset.lineBytes;
   return [
     { label: "working set", word: "working set", value, unit: "bytes", note: "at most, in an interval" },
   ];
 }
 
-function objectKeys(objects: ObjectsProfile | undefined): PageKey[] {
-  if (objects === undefined) return [];
+function objectKeys(objects: ObjectsProfile): PageKey[] {
   const { bytes, objects: count } = objectTotals(objects);
   const live = objects.parts.flatMap((part) => wholeSurvival(part) ?? []);
-  const estimate = live.reduce((sum, one) => sum + one.bytes, 0);
-  const error = Math.sqrt(live.reduce((sum, one) => sum + one.error ** 2, 0));
+  const estimate = live.reduce((sum, survival) => sum + survival.bytes, 0);
+  const error = Math.sqrt(live.reduce((sum, survival) => sum + survival.error ** 2, 0));
   const areSettled = objects.parts.every(({ samples }) => samples.site.length === 0 || samples.settled);
   const most = areSettled ? "" : "at most, ";
   return [
@@ -180,7 +200,10 @@ function objectKeys(objects: ObjectsProfile | undefined): PageKey[] {
       ? []
       : [
           {
-            ...({ label: "in use", word: "in use", unit: "bytes", weight: "objects-in-use" } as const),
+            label: "in use",
+            word: "in use",
+            unit: "bytes" as const,
+            weight: "objects-in-use",
             value: estimate,
             note: `${most}± ${formatBytes(error)}, estimated`,
           },
@@ -188,19 +211,20 @@ function objectKeys(objects: ObjectsProfile | undefined): PageKey[] {
   ];
 }
 
-function cpuKeys(cpu: CpuProfile | undefined): PageKey[] {
-  if (cpu === undefined) return [];
-  const value = cpu.samples.samples.values[CPU_VALUES.nanoseconds]!.reduce((sum, one) => sum + one, 0);
+function cpuKeys(cpu: CpuProfile): PageKey[] {
+  const value = cpu.samples.samples.values[CPU_VALUES.nanoseconds]!.reduce((sum, time) => sum + time, 0);
   const note = `in ${plural(cpu.samples.samples.length, "sample")}`;
   return [{ label: "CPU time", word: "call path", value, unit: "ns", weight: "cpu", note }];
 }
 
-/** Of native programs no module was rewritten in memory. They have one tool at a time, without its options. */
+/**
+ * True for native programs: they have no rewritten modules, one tool at a time, and no options of recording.
+ */
 function isOfNative(presence: Presence | undefined): boolean {
   return presence?.modules === 0;
 }
 
-/** Views that options of recording fill, and this run does not. */
+/** Returns sentences about views that this run did not record, with the option that records them. */
 function notRecorded({ heap, waste, workingset, presence }: HeadOf): string[] {
   if (isOfNative(presence)) return [];
   const hasCells = heap?.contexts.mibs.histogram.some((counts) => counts !== undefined) === true;
@@ -209,18 +233,18 @@ function notRecorded({ heap, waste, workingset, presence }: HeadOf): string[] {
   return [
     ...(isRun && !hasCells && waste?.objects === undefined
       ? [
-          "What happens inside of blocks was not recorded: --exact-histogram does that, --objects for reads and writes apart.",
+          "Accesses inside blocks were not recorded: use --exact-histogram, or --objects for separate reads and writes.",
         ]
       : []),
     ...(workingset !== undefined && !hasCaches
-      ? ["What caches miss was not recorded: --locality does that, and --who tells whose the lines are."]
+      ? ["Cache misses were not recorded: use --locality, and --who for the owners of the lines."]
       : []),
   ];
 }
 
-/** What to do so that more is to be seen. */
+/** Returns sentences that explain how to get more data onto the page. */
 function hintsOf({ heap, waste, workingset, objects, presence }: HeadOf): string[] {
-  // The other tools look at linear memory.
+  // The other tools record linear memory, which such programs do not use.
   if (objects !== undefined && heap === undefined) return [];
   const missing = [
     ...(heap === undefined ? ["heap"] : []),
@@ -239,13 +263,13 @@ function hintsOf({ heap, waste, workingset, objects, presence }: HeadOf): string
   const hashed = heap === undefined ? 0 : hashedFrames(heap);
   if (hashed > 0)
     hints.push(
-      `${formatPercent(hashed, 1)} of the frames are known by a hash of their function's name alone. --binary-path PROGRAM names them ` +
+      `${formatPercent(hashed, 1)} of the frames have only a hash of their function's name. --binary-path PROGRAM names them ` +
         "and their lines: the program that was recorded, with its debug information (-g).",
     );
   const nameless = heap === undefined ? undefined : namelessSites(heap);
   if (nameless !== undefined && nameless.part > 0.5)
     hints.push(
-      `Who has ${formatPercent(nameless.part, 1)} of the ${nameless.of} is known neither by name nor by line. ` +
+      `${formatPercent(nameless.part, 1)} of the ${nameless.of} come from code without names or lines. ` +
         (heap!.description.importedFrom !== undefined
           ? `${DEBUG_SYMBOLS}, or build it with -g, and record it again.`
           : isNative
@@ -264,36 +288,36 @@ const NAMES: Readonly<Record<string, string>> = {
   workingset: "the working set",
 };
 
-/** As an indexed MemProf profile knows functions. */
+/** Matches a function of an indexed MemProf profile. */
 const HASH_FOR_NAME = /^GUID 0x[0-9a-f]+$/;
 
-/** Part of a profile's frames, scripts apart, of which a hash is known and no line. */
+/** Returns the part of the frames, scripts excluded, that have a hash in place of a name, and no line. */
 function hashedFrames(heap: HeapProfile): number {
-  let all = 0;
+  let frameCount = 0;
   let found = 0;
   for (let frame = 0; frame < heap.frames.length; frame++) {
     if (heap.frames.host?.[frame] !== undefined) continue;
-    all++;
+    frameCount++;
     if (heap.frames.line[frame] === 0 && HASH_FOR_NAME.test(nameOf(heap, frame) ?? "")) found++;
   }
-  return all === 0 ? 0 : found / all;
+  return frameCount === 0 ? 0 : found / frameCount;
 }
 
-/** Part of the bytes, those at the peak where that is known, that have a place with neither a name nor a line. */
+/** Returns the part of the bytes (at the peak, if known) whose site has neither a name nor a line. */
 function namelessSites(heap: HeapProfile): { readonly part: number; readonly of: string } | undefined {
   const peak = measure("peak").column({ heap });
   const amounts = (peak ?? measure("bytes").column({ heap }))?.amounts;
   if (amounts === undefined) return undefined;
-  let [all, found] = [0, 0];
+  let [total, found] = [0, 0];
   for (let context = 0; context < heap.contexts.length; context++) {
     const amount = Number(amounts[context]);
     const frame = siteFrameOfContext(heap, context as IndexIntoContextTable);
-    all += amount;
+    total += amount;
     if (frame === undefined || heap.frames.host?.[frame] !== undefined || heap.frames.line[frame] !== 0)
       continue;
     if (nameOf(heap, frame) === undefined) found += amount;
   }
-  return { part: all === 0 ? 0 : found / all, of: peak === undefined ? "bytes" : "bytes at the peak" };
+  return { part: total === 0 ? 0 : found / total, of: peak === undefined ? "bytes" : "bytes at the peak" };
 }
 
 function nameOf({ frames, functions, strings }: HeapProfile, frame: number): string | undefined {

@@ -1,7 +1,10 @@
-/** How bytes were deflated; `deflate` has a checksum behind them. */
+/** Compression format; `deflate` ends with a checksum. */
 export type DeflateFormat = "deflate-raw" | "deflate";
 
-/** The bytes that stand deflated in base64, with white space around it. Rejects where they are damaged or cut off. */
+/**
+ * Inflates bytes from base64, which may have white space around it. Rejects if the data is damaged or
+ * truncated.
+ */
 export async function inflated(base64: string, format: DeflateFormat): Promise<Uint8Array<ArrayBuffer>> {
   const bytes = Uint8Array.from(atob(base64.trim()), (character) => character.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream(format));

@@ -8,7 +8,7 @@ import type { WasteField, WasteFile, WasteObjects, WasteType } from "../../../..
 import type { PageBuilder } from "./page-builder.ts";
 import type { PageCells, PageObject } from "./page-data.ts";
 
-/** The page's contexts of what the waste tool recorded, row by row. */
+/** Page contexts of the waste tool's records, row by row. */
 export interface WasteContexts {
   readonly stores: Int32Array;
   readonly loads: Int32Array;
@@ -17,17 +17,17 @@ export interface WasteContexts {
   readonly reallocations: Int32Array;
 }
 
-/** Sites whose blocks are shown cell by cell, those with most bytes first. */
+/** Most sites whose blocks are shown by cell; those with most bytes come first. */
 const MOST_OBJECTS = 256;
-/** Cells of a block: the last one stands for what is behind it. */
+/** Most cells of a block; the last one includes everything after it. */
 const MOST_CELLS = 1024;
 
-/** What happened inside blocks, before contexts are merged: these are numbers of the builder. */
+/** Accesses inside blocks before contexts are merged: `contexts` are numbers of the builder. */
 export interface BuiltObject extends Omit<PageObject, "contexts"> {
   readonly contexts: readonly number[];
 }
 
-/** Blocks by site: as the waste tool saw them, else as the heap's did. */
+/** Returns blocks by site, from the waste tool's record or else from the heap's. */
 export function builtObjects(
   builder: PageBuilder,
   heap: { readonly profile: HeapProfile; readonly contexts: Int32Array } | undefined,
@@ -40,9 +40,9 @@ export function builtObjects(
     const site = builder.siteOf(contexts[0]!);
     return site < 0 ? -1 : builder.frameOf(site);
   };
-  const told = new Set(ofWaste.map(siteOf));
+  const wasteSites = new Set(ofWaste.map(siteOf));
   const ofHeap = heap === undefined ? [] : heapObjects(builder, heap.profile, heap.contexts, waste);
-  return [...ofWaste, ...ofHeap.filter((object) => siteOf(object) < 0 || !told.has(siteOf(object)))]
+  return [...ofWaste, ...ofHeap.filter((object) => siteOf(object) < 0 || !wasteSites.has(siteOf(object)))]
     .sort((a, b) => b.bytes - a.bytes)
     .slice(0, MOST_OBJECTS);
 }
@@ -55,7 +55,7 @@ function wasteObject(
 ): BuiltObject {
   const { objects: blocks, bytes, size, varies, type, fields, tail } = site;
   const shown = fields.slice(0, MOST_CELLS);
-  const column = (of: (field: WasteField) => number) => Float64Array.from(shown, of);
+  const column = (readField: (field: WasteField) => number) => Float64Array.from(shown, readField);
   const text = (value: string | undefined) => (value === undefined ? -1 : builder.strings.of(value));
   const storesOf = (accesses: NonNullable<WasteObjects["deadBy"]>) =>
     accesses.map((by) => ({ context: contexts.stores[by.store]!, bytes: by.bytes }));
@@ -144,25 +144,28 @@ function granuleCells(counts: Float64Array, granuleBytes: number): PageCells {
   };
 }
 
-/** Types whose fields are shown, those with most bytes first. */
+/** Most types whose fields are shown; those with most bytes come first. */
 const MOST_TYPES = 256;
 
-/** The page's contexts of each context of a module's objects, with the part of it that each has. */
+/** Page contexts of each context of a module's objects, each with its part of the amount. */
 export type PageRowsOfContexts = ReadonlyMap<
   number,
   readonly { readonly row: number; readonly part: number }[]
 >;
 
-/** The page's contexts of garbage-collected objects. */
+/** Page contexts of garbage-collected objects. */
 export interface PageObjects {
-  /** By part: the page's contexts of what was made in each context, and which part of it. */
+  /** Per part: the page contexts of each allocating context, each with its part of the amount. */
   readonly rows: readonly PageRowsOfContexts[];
-  /** Types with their fields, as what happened inside of blocks. */
+  /** Types with their fields, in the form of accesses inside blocks. */
   readonly objects: readonly BuiltObject[];
   readonly contextsOf: (finding: Finding) => readonly number[];
 }
 
-/** What `objects.json` has of types and fields. `contexts`: the page's context of each row of the objects' stacks. */
+/**
+ * Converts types and fields of `objects.json`. `contexts`: the page context of each row of the objects'
+ * stacks.
+ */
 export function collectedObjects(
   builder: PageBuilder,
   profile: ObjectsProfile,

@@ -11,39 +11,42 @@ import {
 } from "./page-data.ts";
 import { type FrameKeys, fileKeys, lineKeys, Through, withCalls } from "./through.ts";
 
-/** A smaller tree in place of a larger one. */
+/** A smaller tree that replaces a larger one. */
 interface BoundedContexts {
-  /** By row of the smaller tree. */
+  /** Parent of each row of the smaller tree. */
   readonly parent: Int32Array;
-  /** The context that a row is; −1: it stands for merged ones. */
+  /** Context of each row; −1 for a row of merged contexts. */
   readonly origin: Int32Array;
-  /** Of rows of merged contexts, a context with the frame that they have in common; −1: they have none, or the row is a context. */
+  /**
+   * For rows of merged contexts, a context with their common frame. −1 if they have no common frame, or if
+   * the row is a context.
+   */
   readonly like: Int32Array;
-  /** The row that names the site of a row of merged contexts; −1 for others. */
+  /** For rows of merged contexts, the row that names the site; −1 for other rows. */
   readonly site: Int32Array;
-  /** How many contexts that have numbers of their own were merged into a row. */
+  /** Number of contexts with amounts of their own that were merged into each row. */
   readonly mergedInto: Int32Array;
-  /** The row of each context of the larger tree. */
+  /** Row of each context of the larger tree. */
   readonly rowOf: Int32Array;
-  /** 1 for each context of the larger tree that was merged. */
   readonly isMerged: Uint8Array;
   readonly mergedContexts: number;
 }
 
-/** The frame of each context, and the context that names its site: itself, a caller, or −1 for itself. */
+/** Frame of each context, and the context that names its site: a caller, or −1 for the context itself. */
 interface ContextNames {
   readonly frame: (context: number) => number;
   readonly site: Int32Array;
 }
 
 /**
- * Keeps the contexts that matter: those with the largest share, with all that they call, of any weight. No one matters more than its
- * caller, so that what is kept is a tree. What is left out below a context becomes one row below it, and below that a row for each
- * site and each innermost frame: the sums of what is kept stay exact, and those of sites and functions too.
+ * Keeps the contexts with the largest share of any weight, callees included. A caller's share is at least
+ * that of its callees, so the kept contexts form a tree. Contexts left out below a kept one become one row,
+ * and below it a row for each site and innermost frame. Sums of kept contexts, sites and functions stay
+ * exact.
  *
- * @param most contexts that are kept; fewer where the rows of merged ones would be more than these
- * @param callers of each context, −1 for none; callers stand before what they call
- * @param weights make a column each, with one number from 0 a context
+ * @param most largest number of kept contexts; fewer if too many rows of merged contexts would result
+ * @param callers caller of each context, −1 for none; callers precede their callees
+ * @param weights each function makes a column with a non-negative number per context
  */
 export function boundContexts(
   callers: Int32Array,
@@ -65,14 +68,14 @@ export function boundContexts(
     return { parent: callers, origin: same, rowOf: same, ...nothing };
   }
   const { shares, hasOwn } = sharesOf(callers, weights);
-  // The fewer are kept, the fewer rows merged ones have below them.
+  // Fewer kept contexts need fewer rows of merged ones.
   for (let kept = most; ; kept = Math.ceil(kept / 2)) {
     const bounded = mergeOthers(callers, keepLargest(shares, kept), hasOwn, names);
     if (bounded.origin.length <= MOST_ROWS * most || kept === 1) return bounded;
   }
 }
 
-/** So many rows at most, those of merged contexts included, as a multiple of the contexts that may be kept. */
+/** Limit of all rows, merged contexts included, as a multiple of the kept contexts. */
 const MOST_ROWS = 2;
 
 function mergeOthers(
@@ -89,10 +92,10 @@ function mergeOthers(
   const mergedInto: number[] = [];
   const rowOf = new Int32Array(count);
   const isMerged = new Uint8Array(count);
-  /** The row of all that is merged below the same kept context. */
+  /** Row of all contexts merged below a kept context. */
   const othersOf = new Int32Array(count);
-  const others = new Map<number, number>();
-  /** Rows of merged contexts by the row that they are below, their frame and the row that names their site. */
+  const othersRows = new Map<number, number>();
+  /** Rows of merged contexts, keyed by parent row, frame, and the row that names the site. */
   const named = new Map<string, number>();
   let mergedContexts = 0;
   const addRow = (above: number, from: number, frameOf: number, siteRow: number): number => {
@@ -121,8 +124,8 @@ function mergeOthers(
     }
     isMerged[context] = 1;
     const isInside = caller !== -1 && isMerged[caller] === 1;
-    const row = isInside ? othersOf[caller]! : (others.get(above) ?? addRow(above, -1, -1, -1));
-    if (!isInside) others.set(above, row);
+    const row = isInside ? othersOf[caller]! : (othersRows.get(above) ?? addRow(above, -1, -1, -1));
+    if (!isInside) othersRows.set(above, row);
     othersOf[context] = row;
     rowOf[context] = row;
     if (hasOwn[context] === 0) continue;
@@ -145,7 +148,10 @@ function mergeOthers(
   };
 }
 
-/** The largest part that each context has of a weight, with what it calls; and 1 for each that has any number of its own. */
+/**
+ * Returns each context's largest share of a weight, callees included; and 1 for each context with any amount
+ * of its own.
+ */
 function sharesOf(
   callers: Int32Array,
   weights: readonly (() => Float64Array)[],
@@ -160,7 +166,7 @@ function sharesOf(
       if (sums[context] !== 0) hasOwn[context] = 1;
     }
     if (total === 0) continue;
-    // What a context calls stands behind it.
+    // Callees follow their callers.
     for (let context = callers.length - 1; context >= 0; context--) {
       const caller = callers[context]!;
       if (caller !== -1) sums[caller]! += sums[context]!;
@@ -170,7 +176,7 @@ function sharesOf(
   return { shares, hasOwn };
 }
 
-/** 1 for the `most` largest; of equal ones, those that stand first. */
+/** Marks the `most` largest shares with 1; of equal shares the first ones. */
 function keepLargest(shares: Float64Array, most: number): Uint8Array {
   const least = shares.toSorted()[shares.length - most]!;
   let atLeast = most;
@@ -181,29 +187,32 @@ function keepLargest(shares: Float64Array, most: number): Uint8Array {
   });
 }
 
-/** So many contexts are kept; others are merged where they hang, with their sums. */
+/** Most contexts on a page; others are merged below their caller, with their sums. */
 export const MOST_CONTEXTS = 100_000;
 
-/** What stands for all callers of merged call paths that are not kept themselves. */
+/** Frame of all merged callers. */
 const OTHERS = { function: "others, merged", flags: FRAME_FLAGS.others };
 
-/** A frame as readers of profiles know it. */
+/** A frame in the form that readers of profiles use. */
 export interface FrameRow {
   readonly function: string;
-  /** Number that `PageBuilder.module` gave; absent: none. */
+  /** Number returned by `PageBuilder.module`; absent for none. */
   readonly module?: number | undefined;
-  /** Offset in the module's code, or the address; without a module, what tells frames of one function apart. */
+  /**
+   * Offset in the module's code, or the address. Without a module, a number that distinguishes frames of one
+   * function.
+   */
   readonly address?: number | undefined;
   readonly file?: string | undefined;
   readonly line?: number | undefined;
   readonly column?: number | undefined;
-  /** Bits of `FRAME_FLAGS`, without those of libraries. */
+  /** Bits of `FRAME_FLAGS`, without `library`. */
   readonly flags?: number | undefined;
-  /** In words; undefined for the program's own. */
+  /** Name of the library; undefined for the program's own code. */
   readonly library?: string | undefined;
 }
 
-/** What is known of a frame that may be there already. */
+/** Known properties of a frame that may exist already. */
 interface KnownOfFrame {
   readonly name: string | undefined;
   readonly module: number | undefined;
@@ -214,13 +223,13 @@ interface KnownOfFrame {
 
 export type WeightKind = Omit<PageWeight, "values" | "total" | "deviations" | "before" | "totalBefore">;
 
-/** What contexts have of a weight: two columns of equal length. */
+/** Amounts of contexts: two columns of equal length. */
 interface Share {
   readonly contexts: ArrayLike<number>;
   readonly values: ArrayLike<number>;
 }
 
-/** The tables that a page is made of, and where rows went that were merged. */
+/** Tables of a page, and the new rows of merged contexts. */
 export interface BuiltTables {
   readonly strings: readonly string[];
   readonly modules: readonly PageModule[];
@@ -228,22 +237,25 @@ export interface BuiltTables {
   readonly contexts: PageContexts;
   readonly weights: readonly PageWeight[];
   readonly throughMerged?: PageThroughMerged | undefined;
-  /** The row of each context as `PageBuilder.context` numbered it; several may have one row. */
+  /** Row of each context numbered by `PageBuilder.context`. Several contexts may share a row. */
   readonly rowOf: Int32Array;
-  /** 1 for each such context that was merged with others. */
+  /** 1 for each such context that was merged. */
   readonly isMerged: Uint8Array;
-  /** How many contexts with numbers of their own were merged into each row. */
+  /** Number of contexts with amounts of their own that were merged into each row. */
   readonly ownMerged: Int32Array;
   readonly mergedContexts: number;
 }
 
-/** Collects strings, modules, frames, the tree of contexts and weights from the profiles of all tools; equal rows are there once. */
+/**
+ * Collects strings, modules, frames, the context tree and weights from the profiles of all tools. Equal rows
+ * are stored once.
+ */
 export class PageBuilder {
   readonly strings = new Numbering();
   readonly #modules: PageModule[] = [];
   readonly #frames: FrameRow[] = [];
   readonly #frameNumbers = new Map<string, number>();
-  /** By module and address; by name, file and line: the first of them. */
+  /** Frames by module and address. `#framesIn` has the first frame by name, file and line. */
   readonly #framesAt = new Map<string, readonly number[]>();
   readonly #framesIn = new Map<string, number>();
   /** Number 0 is the empty stack. */
@@ -251,7 +263,7 @@ export class PageBuilder {
   readonly #sites: number[] = [];
   readonly #weights: { kind: WeightKind; shares: Share[]; variances: Share[] }[] = [];
 
-  /** The number of the module with an index in the run. */
+  /** Registers the module with an index in the run. Returns its number. */
   module(index: number, module: PageModule): number {
     this.#modules[index] ??= module;
     return index;
@@ -263,14 +275,15 @@ export class PageBuilder {
 
   frame(row: FrameRow): number {
     const { function: name, module = -1, address = -1, file = "", line = 0, column = 0, flags = 0 } = row;
-    // Code that was not inlined is one function's at each address, which tools may know by different names.
+    // Code that was not inlined belongs to one function at each address, but tools may name that function
+    // differently.
     const isPlain = (flags & FRAME_FLAGS.inlined) === 0;
     const key =
       address < 0 || module < 0
         ? `${module} ${address} ${flags} ${line}:${column} ${file}\n${name}`
         : `${module}:${address}${isPlain ? "" : ` ${line} ${name}`}`;
-    const known = this.#frameNumbers.get(key);
-    if (known !== undefined) return known;
+    const existing = this.#frameNumbers.get(key);
+    if (existing !== undefined) return existing;
     const number = this.#frames.push(row) - 1;
     this.#frameNumbers.set(key, number);
     if (address >= 0) this.#framesAt.set(`${module}:${address}`, [...this.framesAt(module, address), number]);
@@ -279,21 +292,20 @@ export class PageBuilder {
     return number;
   }
 
-  /** The frames at an address. */
   framesAt(module: number, address: number): readonly number[] {
     return this.#framesAt.get(`${module}:${address}`) ?? [];
   }
 
-  /** A frame that was added before, as far as it is known what it is; otherwise one is added. */
+  /** Returns the existing frame that matches the known properties; adds a frame if none does. */
   knownFrame({ name, module, address, file, line }: KnownOfFrame): number {
     if (module !== undefined && address !== undefined) {
-      const there = this.framesAt(module, address);
-      const isIt = (number: number) => {
+      const candidates = this.framesAt(module, address);
+      const matches = (number: number) => {
         const row = this.#frames[number]!;
         return (name ?? row.function) === row.function && (line ?? 0) === (row.line ?? 0);
       };
       const isPlain = (number: number) => ((this.#frames[number]!.flags ?? 0) & FRAME_FLAGS.inlined) === 0;
-      const found = there.find(isIt) ?? there.find(isPlain);
+      const found = candidates.find(matches) ?? candidates.find(isPlain);
       if (found !== undefined) return found;
     }
     const text = name ?? (address === undefined ? "[no name]" : `0x${address.toString(16)}`);
@@ -305,12 +317,12 @@ export class PageBuilder {
     return this.#frames[frame]!;
   }
 
-  /** The context of `frame` called by the context `caller`, which is −1 for an outermost frame. */
+  /** Returns the context of `frame` called by `caller`; −1 is the caller of an outermost frame. */
   context(caller: number, frame: number): number {
     return this.#tree.child(caller + 1, frame) - 1;
   }
 
-  /** The context of a path of frames, innermost first; −1 without frames. */
+  /** Returns the context of a path of frames, innermost first; −1 without frames. */
   path(frames: readonly number[]): number {
     let context = -1;
     for (let index = frames.length - 1; index >= 0; index--) context = this.context(context, frames[index]!);
@@ -325,7 +337,7 @@ export class PageBuilder {
     return this.#tree.frameOf(context + 1);
   }
 
-  /** Says which context, itself or one of its callers, names the site of a context; the first word counts. */
+  /** Sets the context (itself or a caller) that names the site of a context. The first call wins. */
   setSite(context: number, site: number): void {
     this.#sites[context] ??= site;
   }
@@ -334,27 +346,27 @@ export class PageBuilder {
     return this.#sites[context] ?? -1;
   }
 
-  /** Gives contexts some of a weight; what is given several times adds up. */
+  /** Adds amounts of a weight to contexts. Amounts added several times are summed. */
   addWeight(kind: WeightKind, contexts: ArrayLike<number>, values: ArrayLike<number>): void {
-    const known = this.#weights.find(({ kind: { id } }) => id === kind.id);
-    if (known === undefined) this.#weights.push({ kind, shares: [{ contexts, values }], variances: [] });
-    else known.shares.push({ contexts, values });
+    const existing = this.#weights.find(({ kind: { id } }) => id === kind.id);
+    if (existing === undefined) this.#weights.push({ kind, shares: [{ contexts, values }], variances: [] });
+    else existing.shares.push({ contexts, values });
   }
 
-  /** The same of a weight that is there already; nothing happens where it is not. */
+  /** Adds amounts to an existing weight; without effect if there is no such weight. */
   addTo(id: string, contexts: ArrayLike<number>, values: ArrayLike<number>): void {
     this.#weights.find(({ kind }) => kind.id === id)?.shares.push({ contexts, values });
   }
 
-  /** Says how far values of a weight may be off: those of one context were estimated apart. */
+  /** Adds variances of estimated amounts; each context's estimates are independent. */
   addVariances(id: string, contexts: ArrayLike<number>, values: ArrayLike<number>): void {
     this.#weights.find(({ kind }) => kind.id === id)?.variances.push({ contexts, values });
   }
 
   /**
-   * The tables, with so many contexts at most. The others are merged below those that called them.
+   * Builds the tables. Contexts beyond the limit are merged below their callers.
    *
-   * @param mostContexts without those that stand for merged ones
+   * @param mostContexts limit, rows of merged contexts not included
    */
   build(mostContexts: number): BuiltTables {
     this.#tree.seal();
@@ -386,10 +398,10 @@ export class PageBuilder {
       frames[row] = named >= 0 ? frame[named + 1]! : this.frame(OTHERS);
       site[row] = from < 0 ? bounded.site[row]! : sites[from] === -1 ? -1 : bounded.rowOf[sites[from]!]!;
     }
-    const ofRows = (all: Float64Array): Float64Array => {
+    const ofRows = (column: Float64Array): Float64Array => {
       const values = new Float64Array(rows);
-      for (let context = 0; context < all.length; context++)
-        values[bounded.rowOf[context]!]! += all[context]!;
+      for (let context = 0; context < column.length; context++)
+        values[bounded.rowOf[context]!]! += column[context]!;
       return values;
     };
     const weights = this.#weights.map(({ kind, variances }, index): PageWeight => {
@@ -441,14 +453,14 @@ function flagsOf({ flags = 0, library }: FrameRow): number {
   return flags | FRAME_FLAGS.library | (library === LAYER ? FRAME_FLAGS.allocator : 0);
 }
 
-/** Texts by number, equal ones once. */
+/** Numbers texts; equal texts get the same number. */
 class Numbering {
   readonly texts: string[] = [];
   readonly #numbers = new Map<string, number>();
 
   of(text: string): number {
-    const known = this.#numbers.get(text);
-    if (known !== undefined) return known;
+    const existing = this.#numbers.get(text);
+    if (existing !== undefined) return existing;
     this.#numbers.set(text, this.texts.length);
     return this.texts.push(text) - 1;
   }
@@ -460,14 +472,15 @@ function sourceKey(name: string, file: string, line: number): string {
 
 type Tree = Pick<PageContexts, "parent" | "frame">;
 
-/** Parts of a sum that come of adding fractions in another order. */
+/** Relative rounding error of sums of fractions added in different orders. */
 const ROUNDING = 1e-9;
 
 /**
- * What the contexts of a page lack of the sums of lines and files with all calls, since callers of merged ones are not among them.
+ * Returns the amounts that lines and files have from calls on merged paths, whose callers are missing in the
+ * page's contexts.
  *
  * @param trees all contexts, and those of the page
- * @param valuesOf what each of all contexts has of the weight with an index
+ * @param valuesOf returns the amount of each context (of all contexts) of the weight with an index
  */
 function throughMerged(
   frames: PageFrames,
@@ -481,9 +494,9 @@ function throughMerged(
     told: new Through(contexts, keys),
   }));
   const missing = weights.map(({ id, values }, index) => {
-    const [whole, told] = [withCalls(all, valuesOf(index)), withCalls(contexts, values)];
+    const [whole, shownSums] = [withCalls(all, valuesOf(index)), withCalls(contexts, values)];
     const [ofLines, ofFiles] = [lines!, files!].map((of) =>
-      without(of.whole.sums(whole), of.told.sums(told)),
+      without(of.whole.sums(whole), of.told.sums(shownSums)),
     );
     return { weight: id, ofLines: ofLines!, ofFiles: ofFiles! };
   });
@@ -504,14 +517,14 @@ function throughMerged(
   };
 }
 
-function without(whole: Float64Array, told: Float64Array): Float64Array {
+function without(whole: Float64Array, shownSums: Float64Array): Float64Array {
   return whole.map((sum, key) => {
-    const missing = sum - told[key]!;
+    const missing = sum - shownSums[key]!;
     return Math.abs(missing) <= ROUNDING * Math.abs(sum) ? 0 : missing;
   });
 }
 
-/** Rows in which a column has a number. */
+/** Returns the rows in which any column has a number. */
 function somethingIn(columns: readonly Float64Array[]): Int32Array {
   const length = columns[0]?.length ?? 0;
   return Int32Array.from({ length }, (_, row) => row).filter((row) =>

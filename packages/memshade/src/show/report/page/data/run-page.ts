@@ -64,18 +64,17 @@ import {
 import { addStacks, ratiosOf } from "./stacks.ts";
 
 export interface RunPageOptions {
-  /** How the user named the run. */
+  /** Name of the run as the user typed it. */
   readonly input: string;
   readonly findings: readonly Finding[];
   readonly presence?: Presence | undefined;
   readonly sources: SourcesKept;
-  /** Reads a file of the program. */
   readonly read: ReadSource;
   readonly instructions?: ReadInstructions | undefined;
   readonly mostContexts?: number | undefined;
 }
 
-/** What the tools recorded of a run, or a MemProf profile, as a page. */
+/** Builds the page of a recorded run or of a MemProf profile. */
 export function pageOfRun(tools: RecordedTools, options: RunPageOptions): PageData {
   const { heap, waste: wasteFile, workingset, objects: collected, statics, cpu } = tools;
   const builder = new PageBuilder();
@@ -107,7 +106,7 @@ export function pageOfRun(tools: RecordedTools, options: RunPageOptions): PageDa
   const bound = options.mostContexts ?? MOST_CONTEXTS;
   const tables = builder.build(bound);
   const { strings, modules, frames, contexts, mergedContexts } = tables;
-  // What is nothing everywhere tells nothing, but for what every heap has.
+  // Weights that are zero everywhere are left out, except those that every heap has.
   const weights = tables.weights.filter(({ id, total }) => total !== 0 || id === "bytes" || id === "blocks");
   const has = (id: string) => weights.some((weight) => weight.id === id);
   const ratios = measured.flatMap((stacks) => ratiosOf(stacks, tools));
@@ -148,18 +147,18 @@ export function pageOfRun(tools: RecordedTools, options: RunPageOptions): PageDa
   return { ...page, ...sources, ...(code.length === 0 ? {} : { code }) };
 }
 
-/** The page's contexts of what the waste tool recorded, row by row. */
+/** Returns the page contexts of the waste tool's records, row by row. */
 function wasteContexts(file: WasteFile, contexts: Int32Array): WasteContexts {
-  const of = (part: keyof WasteContexts): Int32Array => {
+  const rowsOfPart = (part: keyof WasteContexts): Int32Array => {
     const first = firstRowOf(file, part);
     return contexts.subarray(first, first + (file[part]?.length ?? 0));
   };
   return {
-    stores: of("stores"),
-    loads: of("loads"),
-    blocks: of("blocks"),
-    objects: of("objects"),
-    reallocations: of("reallocations"),
+    stores: rowsOfPart("stores"),
+    loads: rowsOfPart("loads"),
+    blocks: rowsOfPart("blocks"),
+    objects: rowsOfPart("objects"),
+    reallocations: rowsOfPart("reallocations"),
   };
 }
 
@@ -204,7 +203,10 @@ function variableOf(
   return (statics?.objects ?? []).findIndex((object) => object.kind === "variable" && object.name === name);
 }
 
-/** Rows of contexts, rising. One that stands for merged contexts is among them only where it stands for no others. */
+/**
+ * Returns the rows of contexts, ascending. A row of merged contexts is included only if all of them are among
+ * `contexts`.
+ */
 function rowsOf(contexts: readonly number[], { rowOf, isMerged, ownMerged }: BuiltTables): Int32Array {
   const rows = new Set<number>();
   const merged = new Map<number, number>();
@@ -224,7 +226,7 @@ function pageObject({ contexts, ...object }: BuiltObject, { rowOf }: BuiltTables
   };
 }
 
-/** An object whose contexts have other numbers. */
+/** Renumbers the contexts of an object. */
 export function withContexts<Accessed extends Pick<PageObject, "deadBy" | "writtenBy" | "readBy">>(
   object: Accessed,
   rowOf: Int32Array,
@@ -252,7 +254,7 @@ function histogramsOf(heap: HeapProfile): PageHistogram[] {
       : [
           {
             ...kind,
-            label: isExact ? label : `${label}, those of a call path whose values differ at its mean`,
+            label: isExact ? label : `${label} (call paths with differing values at their mean)`,
             from: Float64Array.from(bins, ({ from }) => from),
             blocks: Float64Array.from(bins, ({ blocks }) => blocks),
             bytes: Float64Array.from(bins, ({ bytes }) => bytes),
@@ -272,20 +274,19 @@ function variablesOf({ objects }: StaticsReport): PageVariable[] {
   }));
 }
 
-/** The curve of the instance with most references. */
+/** Returns the curve of the instance with most references. */
 function cacheOf({ instances, lineBytes }: WorkingSetProfile): { cache?: PageCache } {
   const [locality] = instances
     .flatMap((instance) => instance.locality ?? [])
     .sort((a, b) => b.references - a.references);
   if (locality === undefined) return {};
-  const { missRatio, caches, references, lines, rate, method } = localityJson(locality);
+  const { missRatio, caches, references, lines, rate } = localityJson(locality);
   return {
     cache: {
       lineBytes,
       references,
       lines,
       rate,
-      method: method as PageCache["method"],
       bytes: Float64Array.from(missRatio, ({ bytes }) => bytes),
       missRatio: Float64Array.from(missRatio, (point) => point.missRatio),
       caches: caches.map(({ name, bytes, missRatio: ratio }) => ({ name, bytes, missRatio: ratio })),
@@ -294,10 +295,13 @@ function cacheOf({ instances, lineBytes }: WorkingSetProfile): { cache?: PageCac
   };
 }
 
-/** Stretches of what was allocated, where nobody has told of intervals. */
+/** Number of stretches of allocated bytes, if no intervals were recorded. */
 const STRETCHES = 128;
 
-/** What each module's objects were over what it allocated. `rows`: the page's contexts of those of each part, before `rowOf`. */
+/**
+ * Returns timelines of each module's objects over allocated bytes. `rows`: the page contexts of each part,
+ * before `rowOf`.
+ */
 function objectTimelines(
   { parts, modules }: ObjectsProfile,
   rows: readonly PageRowsOfContexts[],
@@ -339,8 +343,8 @@ function timelinesOf(part: ModuleObjects, rows: PageRowsOfContexts, rowOf: RowOf
       ...common,
       ends: Float64Array.from(intervals.end),
       lanes: [
-        amount("objects", "objects made", "count", intervals.objects),
-        amount("object-bytes", "bytes of objects made", "bytes", intervals.bytes),
+        amount("objects", "objects allocated", "count", intervals.objects),
+        amount("object-bytes", "bytes of objects allocated", "bytes", intervals.bytes),
         ...(isOne ? inUse : []),
       ],
       phases: pagePhases(objectPhases(part)),
@@ -375,7 +379,7 @@ function deltasOf({ overTime }: ModuleObjects, rows: PageRowsOfContexts, rowOf: 
   return deltas.build();
 }
 
-/** An instruction, by its offset in the code section, and the line that it is of, from 1; 0: none. */
+/** An instruction by its offset in the code section, with its line (from 1; 0 for none). */
 interface PlacedInstruction {
   readonly address: number;
   readonly text: string;
@@ -383,17 +387,20 @@ interface PlacedInstruction {
   readonly line: number;
 }
 
-/** The instructions of the function around an address of a module of the page; none where they are not known. */
+/** Returns the instructions of the function around an address of a page's module; empty if unknown. */
 export type ReadInstructions = (module: number, address: number) => readonly PlacedInstruction[];
 
-/** Lines of which instructions are kept: those of findings first, then those with the largest part of anything. */
+/**
+ * Most lines whose instructions are stored: lines of findings first, then those with the largest share of any
+ * weight.
+ */
 const MOST_LINES = 200;
-/** Instructions that are looked at, so that a page of large functions is not waited for. */
+/** Limit of instructions read, so that pages of large functions are written fast. */
 const MOST_READ = 50_000;
-/** Instructions of one line that are kept. */
+/** Most instructions stored per line. */
 const MOST_OF_LINE = 64;
 
-/** The instructions of measured lines, in the functions where they were measured. */
+/** Returns the instructions of measured lines, in the functions in which they were measured. */
 function pageInstructions(
   page: PageData,
   measured: readonly MeasuredLine[],
@@ -408,25 +415,25 @@ function pageInstructions(
       wanted.get(keyOf({ file, line: frames.line[frame]! }))?.push(frame);
   }
   const found = new Map<string, Map<number, string>>();
-  const told = new Set<string>();
-  let left = MOST_READ;
+  const seenFunctions = new Set<string>();
+  let remaining = MOST_READ;
   for (const of of wanted.values())
     for (const frame of of) {
-      if (left <= 0) break;
+      if (remaining <= 0) break;
       const module = frames.module[frame]!;
-      if (told.has(`${module} ${frames.address[frame]}`)) continue;
+      if (seenFunctions.has(`${module} ${frames.address[frame]}`)) continue;
       const instructions = read(module, frames.address[frame]!);
-      left -= instructions.length;
+      remaining -= instructions.length;
       for (const { address, text, file, line } of instructions) {
-        told.add(`${module} ${address}`);
+        seenFunctions.add(`${module} ${address}`);
         const key = file === undefined ? undefined : keyOf({ file, line });
         if (key === undefined || !wanted.has(key)) continue;
-        const known = found.get(key) ?? new Map<number, string>();
-        found.set(key, known.set(address, text));
+        const byAddress = found.get(key) ?? new Map<number, string>();
+        found.set(key, byAddress.set(address, text));
       }
     }
   return lines.flatMap(({ file, line }): PageCode[] => {
-    const code = [...(found.get(keyOf({ file, line })) ?? [])].sort(([one], [other]) => one - other);
+    const code = [...(found.get(keyOf({ file, line })) ?? [])].sort(([a], [b]) => a - b);
     if (code.length === 0) return [];
     const shown = code.slice(0, MOST_OF_LINE);
     return [
@@ -445,20 +452,20 @@ function keyOf({ file, line }: Pick<MeasuredLine, "file" | "line">): string {
   return `${line} ${file}`;
 }
 
-/** The page's contexts of what the tools recorded, numbered as the builder did. */
+/** Page contexts of the tools' records, numbered by the builder. */
 interface RecordedContexts {
   readonly heap?: Int32Array | undefined;
-  /** By the index of their types, of all modules together. */
+  /** Contexts by index of type, for all modules together. */
   readonly objects?: PageObjects | undefined;
   readonly waste?: { readonly file: WasteFile; readonly contexts: WasteContexts } | undefined;
 }
 
-/** A finding before contexts are merged: these are numbers of the builder. */
+/** A finding before contexts are merged: `contexts` are numbers of the builder. */
 interface BuiltFinding extends Omit<PageFinding, "contexts" | "objects"> {
   readonly contexts: readonly number[];
 }
 
-/** Findings with the frames and contexts that they are about. */
+/** Adds the frames and contexts of findings. */
 function builtFindings(
   builder: PageBuilder,
   findings: readonly Finding[],
@@ -498,30 +505,39 @@ function builtFindings(
   });
 }
 
-/** The stores that allocate blocks, as calls of calloc do, where the kind counts them: what these clear is theirs. */
+/**
+ * Returns the stores of allocating calls such as calloc, for kinds that attribute the cleared bytes to the
+ * blocks.
+ */
 function clearedBy(finding: Finding, blocks: readonly number[], { waste }: RecordedContexts): number[] {
   const stores = kindOf(finding).waste?.storesOfBlocks;
   if (stores === undefined || waste === undefined) return [];
   const { file, contexts } = waste;
-  const told = new Set(blocks);
+  const blockContexts = new Set(blocks);
   const calls = new Set(
-    (file.blocks ?? []).flatMap(({ ips }, row) => (told.has(contexts.blocks[row]!) ? [ips[0]!.address] : [])),
+    (file.blocks ?? []).flatMap(({ ips }, row) =>
+      blockContexts.has(contexts.blocks[row]!) ? [ips[0]!.address] : [],
+    ),
   );
   return file.stores.flatMap((store, row) =>
     store.class === stores && calls.has(store.ips[0]!.address) ? [contexts.stores[row]!] : [],
   );
 }
 
-/** Whether a context's site is the line of a frame; without lines the frame itself, or, of `functions`, its function. */
+/**
+ * True if a context's site has the line of a frame. Without lines the frames are compared or, with
+ * `functions`, their functions.
+ */
 function isAt(builder: PageBuilder, context: number, own: number, functions: boolean): boolean {
   const site = builder.siteOf(context);
   if (site < 0) return false;
   const at = builder.frameOf(site);
   if (at === own) return true;
-  const [one, other] = [builder.frameRow(at), builder.frameRow(own)];
-  const isSame = one.function === other.function && one.file === other.file && one.module === other.module;
-  const { line = 0 } = other;
-  return isSame && (one.line ?? 0) === line && (line > 0 || functions);
+  const [siteRow, ownRow] = [builder.frameRow(at), builder.frameRow(own)];
+  const isSame =
+    siteRow.function === ownRow.function && siteRow.file === ownRow.file && siteRow.module === ownRow.module;
+  const { line = 0 } = ownRow;
+  return isSame && (siteRow.line ?? 0) === line && (line > 0 || functions);
 }
 
 function frameOf(builder: PageBuilder, { function: name, file, line, address }: PlaceFrame): number {

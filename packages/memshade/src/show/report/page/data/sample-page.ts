@@ -37,9 +37,9 @@ export interface SamplePageOptions {
   readonly rules: FrameRules;
   readonly sources: SourcesKept;
   readonly read: ReadSource;
-  /** Sentences: what was not followed. */
+  /** Sentences about data that was not recorded. */
   readonly gaps?: readonly string[] | undefined;
-  /** Of the recording; empty: it is not known. */
+  /** Command of the recording; empty if unknown. */
   readonly command: readonly string[];
 }
 
@@ -48,12 +48,12 @@ const UNITS: Readonly<Record<ValueType["unit"], PageUnit>> = {
   bytes: "bytes",
   nanoseconds: "ns",
 };
-/** Intervals that the time of a recording is cut into. */
+/** Number of intervals that a recording is divided into. */
 const MOST_INTERVALS = 512;
-/** Where systems keep their own objects. */
+/** Matches paths of system libraries. */
 const SYSTEM = /^(?:\/usr)?\/lib(?:32|64|x32|exec)?\/|^\[|^\/System\/|^[A-Z]:\\Windows\\/i;
 
-/** Weighted stacks, of a recording or of the threads of a dump, as a page. */
+/** Builds the page of weighted stacks: of a recording, or of the threads of a dump. */
 export function pageOfSamples(profile: SampleProfile, options: SamplePageOptions): PageData {
   const { name, threads, samples, notes } = profile;
   const builder = new PageBuilder();
@@ -104,10 +104,10 @@ export function pageOfSamples(profile: SampleProfile, options: SamplePageOptions
 }
 
 /**
- * Gives a page what weighted stacks have of frames, contexts and weights.
+ * Adds frames, contexts and weights of weighted stacks to a page.
  *
- * @param libraries of each frame, in words
- * @returns the page's context of a stack
+ * @param libraries library of each frame
+ * @returns the page context of a stack
  */
 export function addSamples(
   builder: PageBuilder,
@@ -151,7 +151,7 @@ function librariesOf({ frames, modules }: SampleProfile, rules: FrameRules): (st
   );
 }
 
-/** The context of each stack, with the site that names it. */
+/** Returns the context of each stack and sets its site. */
 function contextsOf(
   builder: PageBuilder,
   { frames, stackPrefix, stackFrame }: SampleProfile,
@@ -182,7 +182,10 @@ function contextsOf(
   return contexts;
 }
 
-/** What an object is that the system brings along, without whose source nobody asks for its lines. */
+/**
+ * Returns the name of a system library; undefined for other modules. Lines of system libraries are of no use
+ * without their source.
+ */
 function systemLibrary(module: SampleModule | undefined): string | undefined {
   const place = pathOf(module);
   return place !== undefined && SYSTEM.test(place) ? module!.name : undefined;
@@ -192,7 +195,7 @@ function pathOf(module: SampleModule | undefined): string | undefined {
   return module?.path ?? module?.name;
 }
 
-/** What brings names where most of the program's own code has none. */
+/** Returns advice on names if most of the program's own code has none. */
 function hintsOf({ frames, modules }: SampleProfile): string[] {
   const own = frames.filter(
     ({ module }) => module !== undefined && systemLibrary(modules[module]) === undefined,
@@ -206,7 +209,7 @@ function hintsOf({ frames, modules }: SampleProfile): string[] {
   ];
 }
 
-/** Samples over time; undefined where they have no times. */
+/** Returns samples over time; undefined if samples have no times. */
 export function samplesTimeline(
   { samples, valueTypes }: SampleProfile,
   rowOf: (stack: number) => number,
@@ -250,16 +253,16 @@ export function samplesTimeline(
   };
 }
 
-/** The builder's contexts of what lines of an instance are attributed to. */
+/** Builder contexts of the attributions of an instance's lines. */
 export interface WorkingSetContexts {
   readonly owners: Int32Array;
   readonly firstTouch: Int32Array;
 }
 
-/** Rows of the page's contexts: of one of a profile's, by its number there. */
+/** Maps a context of a profile to its row on the page. */
 export type RowOf = (context: number) => number;
 
-/** The heap over time, of the instance that allocates most; undefined where nobody recorded it. */
+/** Returns the heap over time, for the instance that allocates most; undefined if it was not recorded. */
 export function heapTimeline(profile: HeapProfile, rowOf: RowOf): PageTimeline | undefined {
   const instances = (profile.overTime?.instances ?? []).filter(({ intervals }) => intervals.end.length > 0);
   const instance = largest(instances, ({ intervals }) => intervals.end.at(-1)! - intervals.start[0]!);
@@ -292,9 +295,9 @@ function heapDeltas(profile: HeapProfile, instance: InstanceHeap, rowOf: RowOf):
   const deltas = new Deltas(["bytes", "blocks", "freed", "freedBlocks"], instance.intervals.end.length);
   const begin = new Map<number, { bytes: number; blocks: number }>();
   for (const context of instance.contexts) {
-    const known = rows.get(context.stackId);
-    if (known === undefined) continue;
-    const row = rowOf(known);
+    const existing = rows.get(context.stackId);
+    if (existing === undefined) continue;
+    const row = rowOf(existing);
     context.intervals.forEach((interval, index) => {
       const { allocatedBytes, allocations, freedBytes, frees } = context;
       deltas.add(interval, row, [
@@ -320,7 +323,10 @@ function heapDeltas(profile: HeapProfile, instance: InstanceHeap, rowOf: RowOf):
   };
 }
 
-/** The working set over time at the finest scale, of the instance that goes on longest; undefined without one. */
+/**
+ * Returns the working set over time at the finest scale, for the longest-running instance; undefined without
+ * an instance.
+ */
 export function workingSetTimeline(
   profile: WorkingSetProfile,
   contexts: readonly WorkingSetContexts[],
@@ -389,13 +395,13 @@ function largest<T>(rows: readonly T[], size: (row: T) => number): T | undefined
   );
 }
 
-function instanceOf(module = "module", instance: number, all: number): { of?: string } {
-  if (all < 2) return {};
-  const others = all === 2 ? "another one is" : `${all - 1} others are`;
-  return { of: `${module}, instance ${instance}; ${others} not shown` };
+function instanceOf(module = "module", instance: number, count: number): { of?: string } {
+  if (count < 2) return {};
+  const othersText = count === 2 ? "another one is" : `${count - 1} others are`;
+  return { of: `${module}, instance ${instance}; ${othersText} not shown` };
 }
 
-/** Phases with names. Those of one function that follow each other are one: on the page, sizes are to be seen anyway. */
+/** Names phases. Adjacent phases of one function are merged, because the page shows their sizes anyway. */
 export function pagePhases(
   phases: readonly { readonly first: number; readonly last: number; readonly name: string | undefined }[],
 ): PagePhase[] {
@@ -409,13 +415,13 @@ export function pagePhases(
   return named;
 }
 
-/** What contexts did interval by interval; what is added twice for an interval and a row is one row with the sums. */
+/** Collects amounts of contexts by interval. Amounts added twice for one interval and row are summed. */
 export class Deltas {
   readonly #weights: readonly string[];
   readonly #intervals: number;
   readonly #interval: number[] = [];
   readonly #row: number[] = [];
-  /** Those of each weight, in the order in which they were added. */
+  /** Values of each weight, in the order of `add`. */
   readonly #values: readonly number[][];
 
   constructor(weights: readonly string[], intervals: number) {
@@ -424,7 +430,6 @@ export class Deltas {
     this.#values = weights.map(() => []);
   }
 
-  /** `values`: one for each weight. */
   add(interval: number, row: number, values: readonly number[]): void {
     if (interval >= this.#intervals || row < 0) return;
     this.#interval.push(interval);
@@ -463,7 +468,10 @@ export class Deltas {
     };
   }
 
-  /** What was added, by interval and row. Sorting numbers that hold all three is much faster than comparing. */
+  /**
+   * Returns indices sorted by interval and row. Sorting numbers that combine interval, row and index is much
+   * faster than a comparison function.
+   */
   #sorted(): Int32Array {
     const count = this.#row.length;
     const span = this.#row.reduce((most, row) => Math.max(most, row), 0) + 1;

@@ -1,22 +1,28 @@
 import { FRAME_FLAGS, type PageData, type PageSource } from "./page-data.ts";
 
-/** What of the program's source is put into a page: whole files, some lines around each that was measured, or nothing. */
+/** Extent of source text in a page: whole files, some lines around each measured one, or none. */
 export type SourcesKept = PageData["sourcesKept"];
 
-/** A file of the program; undefined where it is none, is not there or cannot be read. `module`: path of the module that names it. */
+/**
+ * Reads a source file; undefined if it does not exist or cannot be read. `module`: path of the module that
+ * names the file.
+ */
 export type ReadSource = (
   file: string,
   module: string | undefined,
 ) => { readonly lines: readonly string[]; readonly isNewer?: boolean | undefined } | undefined;
 
-/** Lines before and behind a measured one. */
+/** Lines before and after a measured one. */
 const AROUND = 3;
-/** Measured lines whose text is kept: of findings, and then those with the largest part of anything. */
+/**
+ * Most measured lines whose text is stored: lines of findings first, then those with the largest share of any
+ * weight.
+ */
 const MOST_LINES = 3000;
-/** Longer lines are cut: nobody wrote them. */
+/** Longer lines are cut: they are generated code. */
 const LONGEST_LINE = 1000;
 
-/** The source that a page brings along: only of code that is the program's own. */
+/** Returns the source text that a page includes, for the program's own code only. */
 export function pageSources(
   { head }: PageData,
   measured: readonly MeasuredLine[],
@@ -26,9 +32,9 @@ export function pageSources(
   const shown = measured.slice(0, MOST_LINES);
   const byFile = new Map<string, { module: string | undefined; lines: Set<number> }>();
   for (const { file, module, line } of shown) {
-    const known = byFile.get(file) ?? { module, lines: new Set() };
-    byFile.set(file, known);
-    known.lines.add(line);
+    const ofFile = byFile.get(file) ?? { module, lines: new Set() };
+    byFile.set(file, ofFile);
+    ofFile.lines.add(line);
   }
   const found = [...byFile].flatMap(([file, { module, lines }]): PageSource[] => {
     const source = read(file, module);
@@ -48,13 +54,13 @@ export function pageSources(
   });
   const pathOf = ({ file }: PageSource): string => strings.texts[file]!;
   found.sort((a, b) => (pathOf(a) < pathOf(b) ? -1 : 1));
-  const left = measured.length - shown.length;
-  if (left === 0) return { sources: found, head };
-  const sentence = `Source is shown for the ${MOST_LINES} lines that matter most; ${left} more have numbers alone.`;
+  const hiddenCount = measured.length - shown.length;
+  if (hiddenCount === 0) return { sources: found, head };
+  const sentence = `Source text is included for the ${MOST_LINES} lines with the largest figures; ${hiddenCount} more lines have figures only.`;
   return { sources: found, head: { ...head, notTracked: [...head.notTracked, sentence] } };
 }
 
-/** Ranges of lines around measured ones, those that touch in one. */
+/** Returns the ranges of lines around measured ones; adjacent ranges are joined. */
 function runsOf(lines: ReadonlySet<number>, count: number): [first: number, last: number][] {
   const runs: [number, number][] = [];
   for (const line of [...lines].sort((a, b) => a - b)) {
@@ -73,7 +79,9 @@ export interface MeasuredLine {
   readonly line: number;
 }
 
-/** Lines of the program's own code, those of findings first, then by their largest part of any weight. */
+/**
+ * Returns the lines of the program's own code: lines of findings first, then by largest share of any weight.
+ */
 export function measuredLines(page: PageData): MeasuredLine[] {
   const { frames, strings, modules, findings, statics } = page;
   const lineOf = (frame: number): MeasuredLine[] => {
@@ -88,17 +96,21 @@ export function measuredLines(page: PageData): MeasuredLine[] {
   const declared = statics.flatMap(({ file, line, module }): MeasuredLine[] =>
     file === undefined || line === undefined ? [] : [{ file, line, module: modules[module]?.path }],
   );
-  const all = [...findings.flatMap(({ path }) => path.flatMap(lineOf)), ...rest.flatMap(lineOf), ...declared];
-  const told = new Set<string>();
-  return all.filter(({ file, line }) => {
+  const candidates = [
+    ...findings.flatMap(({ path }) => path.flatMap(lineOf)),
+    ...rest.flatMap(lineOf),
+    ...declared,
+  ];
+  const seen = new Set<string>();
+  return candidates.filter(({ file, line }) => {
     const key = `${line} ${file}`;
-    if (told.has(key)) return false;
-    told.add(key);
+    if (seen.has(key)) return false;
+    seen.add(key);
     return true;
   });
 }
 
-/** The largest part that contexts of each frame have of any weight, with what they call. */
+/** Returns each frame's largest share of any weight, callees included. */
 function frameShares({ contexts, weights, frames, throughMerged }: PageData): Float64Array {
   const shares = new Float64Array(frames.length);
   for (const { id, values, total } of weights) {

@@ -14,10 +14,10 @@ import { NONE } from "../../../../profile/model/indices.ts";
 import type { PageBuilder, WeightKind } from "./page-builder.ts";
 import { FRAME_FLAGS, type PageRatio, type PageUnit } from "./page-data.ts";
 
-/** What stands for rows of which no call path is known. */
+/** Frame of rows without a known call path. */
 const NO_PATH = { function: "[no call path]", flags: FRAME_FLAGS.notCode };
 
-/** Units of measures that have another name here. */
+/** Units of measures that have another name on the page. */
 const UNITS: Readonly<Partial<Record<MeasureUnit, PageUnit>>> = {
   misses: "accesses",
   references: "accesses",
@@ -34,7 +34,10 @@ function clockOf({ unit }: Measure, { clock }: MeasuredStacks): { clock?: string
   return unit === "clock" && clock !== undefined ? { clock: clock.unit } : {};
 }
 
-/** Gives a page what a tool has of modules, frames, contexts and weights. @returns the page's context of each row */
+/**
+ * Adds modules, frames, contexts and weights of a tool to a page.
+ * @returns the page context of each row
+ */
 export function addStacks(
   builder: PageBuilder,
   measured: MeasuredStacks,
@@ -62,8 +65,11 @@ export function addStacks(
     return ofStack[stack]!;
   });
   const first = firstOfTool(tool);
-  const all = placedMeasures(tool, profiles);
-  const measures = [...all.filter(({ id }) => first[0] === id), ...all.filter(({ id }) => first[0] !== id)];
+  const measuresOfTool = placedMeasures(tool, profiles);
+  const measures = [
+    ...measuresOfTool.filter(({ id }) => first[0] === id),
+    ...measuresOfTool.filter(({ id }) => first[0] !== id),
+  ];
   for (const one of measures) {
     const column = one.column(profiles)!;
     const { id, title: label, explainedBy: word } = one;
@@ -90,8 +96,8 @@ export function addStacks(
 function frameOf(builder: PageBuilder, { modules }: MeasuredStacks, frame: MeasuredFrame): number {
   const { function: name, file, line, column, offset, library, language, isWord } = frame;
   const module = frame.moduleIndex === undefined ? undefined : modules[frame.moduleIndex]?.index;
-  const of = frame.moduleIndex === undefined ? undefined : modules[frame.moduleIndex]?.name;
-  const unnamed = `[${of ?? "unknown code"}]+0x${(offset ?? 0).toString(16)}`;
+  const moduleName = frame.moduleIndex === undefined ? undefined : modules[frame.moduleIndex]?.name;
+  const unnamed = `[${moduleName ?? "unknown code"}]+0x${(offset ?? 0).toString(16)}`;
   const flags =
     (frame.isInlined ? FRAME_FLAGS.inlined : 0) |
     (frame.isFromHost ? FRAME_FLAGS.fromHost : 0) |
@@ -105,48 +111,50 @@ function frameOf(builder: PageBuilder, { modules }: MeasuredStacks, frame: Measu
     column,
     flags,
     library,
-    // Of a call of a script it is a number alone, and 0 where only names are known.
+    // Scripts have only a column number, and profiles with names only have offset 0.
     address: language === undefined && offset !== undefined && offset > 0 ? offset : undefined,
   });
 }
 
 function cautionsOf(
-  one: Measure,
+  measure: Measure,
   column: Column,
   measured: MeasuredStacks,
   profiles: MeasuredProfiles,
 ): string[] {
-  const remark = one.remark?.(profiles);
+  const remark = measure.remark?.(profiles);
   return [
-    ...(column.isLowerBound === true ? ["There may be more of them."] : []),
-    ...(one.unit === "clock" ? [] : estimateOf(one, column, measured, profiles)),
+    ...(column.isLowerBound === true ? ["This is a lower bound."] : []),
+    ...(measure.unit === "clock" ? [] : estimateOf(measure, column, measured, profiles)),
     ...(remark === undefined ? [] : [remark]),
   ];
 }
 
-/** A sentence where a sample of the callers was asked: how far a figure of a place may be off for that. */
+/** Returns a sentence about the error of a location's figures, if callers were sampled. */
 function estimateOf(
-  one: Measure,
+  measure: Measure,
   column: Column,
   { marginOf }: MeasuredStacks,
   { heap }: MeasuredProfiles,
 ): string[] {
   if (heap?.contexts.variances === undefined || marginOf === undefined) return [];
-  const unit = sampleUnit(one);
+  const unit = sampleUnit(measure);
   const margins = groupContexts(heap, "site").contexts.map((rows) => marginOf(column, unit, rows) ?? 0);
-  const most = Math.ceil(margins.reduce((all, margin) => Math.max(all, margin), 0));
+  const most = Math.ceil(margins.reduce((largest, margin) => Math.max(largest, margin), 0));
   if (most === 0) return [];
   const amount = unit === "bytes" ? formatBytes(most) : formatCount(most);
-  return [`Callers in JavaScript were sampled: a place may be off by ±${amount} at most, 19 times of 20.`];
+  return [
+    `JavaScript callers were sampled: figures of a site have a margin of at most ±${amount} (95 % confidence).`,
+  ];
 }
 
-/** One measure by another, of a tool that a run was recorded with. */
+/** Returns the ratios of two measures that a tool recorded. */
 export function ratiosOf(measured: MeasuredStacks, profiles: MeasuredProfiles): PageRatio[] {
   const { tool } = measured;
-  const known = new Set(knownMeasures(tool, profiles));
-  return measuresOfTool(tool).flatMap((one): PageRatio[] => {
-    const { id, title: label, explainedBy: word, unit, combine } = one;
-    if (typeof combine === "string" || !known.has(one)) return [];
-    return [{ id, label, word, unit: pageUnit(unit), ...clockOf(one, measured), ...combine }];
+  const recorded = new Set(knownMeasures(tool, profiles));
+  return measuresOfTool(tool).flatMap((measure): PageRatio[] => {
+    const { id, title: label, explainedBy: word, unit, combine } = measure;
+    if (typeof combine === "string" || !recorded.has(measure)) return [];
+    return [{ id, label, word, unit: pageUnit(unit), ...clockOf(measure, measured), ...combine }];
   });
 }

@@ -1,19 +1,18 @@
 import type { PageContexts, PageFrames } from "./page-data.ts";
 
-/** What frames have in common: a number for each, and a frame of each number. −1: the frame has none. */
+/** A key for each frame, and one frame of each key. −1: the frame has no key. */
 export interface FrameKeys {
   readonly of: Int32Array;
   readonly first: Int32Array;
 }
 
-/** Lines: frames without one have no number. */
+/** Returns keys by source line; frames without a line have none. */
 export function lineKeys({ file, line, length }: PageFrames): FrameKeys {
   return keysOf(length, (frame) =>
     file[frame]! < 0 || line[frame] === 0 ? undefined : file[frame]! * 2 ** 24 + line[frame]!,
   );
 }
 
-/** Files. */
 export function fileKeys({ file, length }: PageFrames): FrameKeys {
   return keysOf(length, (frame) => (file[frame]! < 0 ? undefined : file[frame]!));
 }
@@ -36,7 +35,7 @@ function keysOf(frames: number, keyOf: (frame: number) => number | undefined): F
 
 type Tree = Pick<PageContexts, "parent" | "frame">;
 
-/** Of each context its own number and those of all below it. */
+/** Adds to each context's value those of all contexts below it. */
 export function withCalls({ parent }: Pick<Tree, "parent">, values: Float64Array): Float64Array {
   const sums = values.slice();
   for (let context = sums.length - 1; context >= 0; context--)
@@ -44,10 +43,13 @@ export function withCalls({ parent }: Pick<Tree, "parent">, values: Float64Array
   return sums;
 }
 
-/** What goes through lines or files: of a number for each context, the sum of all contexts that a frame of the key called, or that are one. */
+/**
+ * Sums of lines or files, callees included: for each key, the values of all contexts whose frame has the key,
+ * and of everything they called.
+ */
 export class Through {
   readonly #keys: FrameKeys;
-  /** The key of each context that no caller of it has; −1 for others. */
+  /** Key of each outermost context with that key; −1 for other contexts. */
   readonly #keyAt: Int32Array;
 
   constructor(tree: Tree, keys: FrameKeys) {
@@ -55,7 +57,10 @@ export class Through {
     this.#keyAt = outermostKeys(tree, keys);
   }
 
-  /** One a key. @param below as of `withCalls` */
+  /**
+   * Returns one sum per key.
+   * @param below result of `withCalls`
+   */
   sums(below: Float64Array): Float64Array {
     const sums = new Float64Array(this.#keys.first.length);
     for (let context = 0; context < below.length; context++) {
@@ -66,10 +71,10 @@ export class Through {
   }
 }
 
-/** Visits callers before what they call and leaves them behind it: a key that is entered already is not entered again. */
+/** Visits callers before their callees, and leaves them afterwards. Recursion enters a key only once. */
 function outermostKeys({ parent, frame }: Tree, keys: FrameKeys): Int32Array {
   const keyAt = new Int32Array(parent.length).fill(-1);
-  // By caller and one more: number 0 has the roots.
+  // Index: caller + 1; index 0 has the roots.
   const firstCalled = new Int32Array(parent.length + 1).fill(-1);
   const next = new Int32Array(parent.length);
   for (let context = parent.length - 1; context >= 0; context--) {
@@ -81,10 +86,10 @@ function outermostKeys({ parent, frame }: Tree, keys: FrameKeys): Int32Array {
     const key = keys.of[frame[context]!]!;
     if (key >= 0 && entered[key]!++ === 0) keyAt[context] = key;
     let following = firstCalled[context + 1]!;
-    for (let left = context; following < 0 && left >= 0; left = parent[left]!) {
-      const leftKey = keys.of[frame[left]!]!;
+    for (let ancestor = context; following < 0 && ancestor >= 0; ancestor = parent[ancestor]!) {
+      const leftKey = keys.of[frame[ancestor]!]!;
       if (leftKey >= 0) entered[leftKey]!--;
-      following = next[left]!;
+      following = next[ancestor]!;
     }
     context = following;
   }

@@ -30,10 +30,10 @@ import {
 } from "./view.ts";
 
 const LAYOUT_WORDS: readonly (readonly [Layout, label: string, title: string])[] = [
-  ["icicle", "Icicle", "Callers on top, what they called below them"],
-  ["flame", "Flame", "Callers at the bottom, what they called above them"],
-  ["callers", "Bottom-up", "Where it was counted on top, who called it below"],
-  ["sandwich", "Sandwich", "One function in the middle: who called it, and what it called"],
+  ["icicle", "Icicle", "Callers on top, callees below"],
+  ["flame", "Flame", "Callers at the bottom, callees above"],
+  ["callers", "Bottom-up", "Sites on top, their callers below"],
+  ["sandwich", "Sandwich", "One function in the middle, with its callers and callees"],
 ];
 
 const GROUP_WORDS: Readonly<Record<BoxGroup, string>> = {
@@ -43,7 +43,7 @@ const GROUP_WORDS: Readonly<Record<BoxGroup, string>> = {
   package: "packages",
 };
 
-/** Zoomed to nothing. */
+/** View without zoom. */
 const WHOLE = { zoom: [], rest: undefined };
 
 interface GraphBarProps {
@@ -54,7 +54,6 @@ interface GraphBarProps {
   onChange(part: Partial<GraphView>): void;
 }
 
-/** How the graph is drawn. */
 function GraphBar({ layout, boxes, colour, colours, onChange }: GraphBarProps) {
   return h(
     "div",
@@ -70,7 +69,7 @@ function GraphBar({ layout, boxes, colour, colours, onChange }: GraphBarProps) {
             type: "button",
             title,
             "aria-pressed": id === layout,
-            // A path from the other end leads nowhere.
+            // A zoom path does not fit a layout that starts at the other end.
             onClick: () => onChange({ layout: id, ...(isFromTop(id) === isFromTop(layout) ? {} : WHOLE) }),
           },
           label,
@@ -103,13 +102,16 @@ function chooser(label: string, choices: readonly Choice[], chosen: string, onCh
   );
 }
 
-/** The way from the whole to the zoomed box; each step leads back. It is always there: what is below it stays where it is. */
+/**
+ * Breadcrumbs from the whole to the zoomed box; each step zooms back out. Always shown, so that the picture
+ * below does not move.
+ */
 function Zoomed(props: {
   path: readonly number[];
-  /** What several boxes below the path are called that are zoomed to together. */
+  /** Label of several boxes below the path that are zoomed to together. */
   rest: string | undefined;
   names: BoxNames;
-  /** How many merged call paths each box on the way has, the root first; absent: nobody knows. */
+  /** Number of merged call paths of each box on the path, root first; absent if unknown. */
   merged?: readonly number[] | undefined;
   onZoom(path: readonly number[]): void;
 }) {
@@ -139,7 +141,7 @@ function Zoomed(props: {
   );
 }
 
-/** What was taken out of the graph, and how to take it back. */
+/** Functions removed from the graph, with buttons that restore them. */
 function Removed(props: {
   frames: readonly number[];
   names: BoxNames;
@@ -158,17 +160,17 @@ function Removed(props: {
         {
           key: frame,
           type: "button",
-          title: "Put it back",
-          onClick: () => onChange(frames.filter((other) => other !== frame)),
+          title: "Restore",
+          onClick: () => onChange(frames.filter((removedFrame) => removedFrame !== frame)),
         },
         `${names.line(frame)} ✕`,
       ),
     ),
-    frames.length > 1 && h("button", { type: "button", onClick: () => onChange([]) }, "Put all back"),
+    frames.length > 1 && h("button", { type: "button", onClick: () => onChange([]) }, "Restore all"),
   );
 }
 
-/** What the colours of all pictures say, each once. */
+/** Legend of all pictures, without duplicates. */
 function Legend({ colourings }: { colourings: readonly Colouring[] }) {
   const entries = new Map(
     colourings.flatMap(({ legend, fills }) =>
@@ -184,7 +186,6 @@ function Legend({ colourings }: { colourings: readonly Colouring[] }) {
   );
 }
 
-/** Calling contexts as boxes: who called whom, and how much each of them has. */
 export function Graph(props: GraphProps) {
   const { state, weight, onChange } = props;
   const view = checkedView(state.graph, props.data.frames.length);
@@ -232,7 +233,7 @@ export function Graph(props: GraphProps) {
   );
 }
 
-/** How many merged call paths each box from the root to `box` has; undefined where nobody knows. */
+/** Returns the number of merged call paths of each box from the root to `box`; undefined if unknown. */
 function mergedOnWay({ tree, of }: MeasuredTree, box: number): number[] | undefined {
   const merged = of("merged");
   if (merged === undefined) return undefined;
@@ -241,7 +242,7 @@ function mergedOnWay({ tree, of }: MeasuredTree, box: number): number[] | undefi
   return way.reverse();
 }
 
-/** Zooms to a box, and selects what it stands for: all places of the page have its sum then. */
+/** Zooms to a box and selects its contexts, so that all views show its sum. */
 function pickBox(
   { props: { onChange }, view, model }: Pick<HalfProps, "props" | "view" | "model">,
   index: number,
@@ -264,7 +265,7 @@ function pickBox(
   onChange({
     ...NOTHING_SELECTED,
     graph: { ...view, centre: frame, ...(isHalf ? {} : { ...WHOLE, zoom: path }) },
-    // In a sandwich a box becomes the middle: the selection is all that goes through it.
+    // A sandwich is centred on the clicked box: the selection is everything that goes through it.
     box: picked,
     ...(picked.from === "root" ? { site: model.contextOf(box) } : { frame, frameOf: boxes }),
   });
@@ -288,7 +289,7 @@ const NOTHING_SELECTED = {
   finding: undefined,
 };
 
-/** The box from which on the children of the zoomed one are seen, if that is chosen. */
+/** Returns the first visible child of the zoomed box, if the view is restricted to some of them. */
 function restOf(tree: CallTree, zoomed: number, { rest }: GraphView): number | undefined {
   return rest === undefined ? undefined : childOf(tree, zoomed, rest);
 }
@@ -299,11 +300,11 @@ interface HalfProps {
   model: GraphModel;
   colourings: readonly Colouring[] | undefined;
   palette: Palette | undefined;
-  /** Which tree of the model. */
+  /** Index of the tree in the model. */
   index: number;
 }
 
-/** One tree as a picture and a table: the only one, or half of a sandwich. */
+/** One tree as picture and table: the only one, or half of a sandwich. */
 function Half({ props, view, model, colourings, palette, index }: HalfProps) {
   const { state, weight, onChange } = props;
   const { layout = "icicle" } = view;
@@ -373,17 +374,17 @@ function Half({ props, view, model, colourings, palette, index }: HalfProps) {
   );
 }
 
-/** What has to be known of the numbers, and what a search found. */
+/** Notes on the figures, and the result of a search. */
 export function Notes({ data, weight, model }: Pick<GraphProps, "data" | "weight"> & { model: GraphModel }) {
   const words = (value: number) => amountInWords(value, weight.unit, weight.clock);
   const { shown, matched, negative } = model;
   const sentences = [
-    weight.isWholeRun && "Of the whole run: it was not recorded when this happened.",
+    weight.isWholeRun && "Whole run: this was not recorded over time.",
     weight.caution,
-    shown === 0 && "Nothing of this was counted here.",
+    shown === 0 && "This figure is zero here.",
     data.head.merged !== undefined &&
-      `${counted(data.head.merged.contexts, "call path")} with the least are merged: who was called on the way to their sites has no boxes of its own, but “others”. Source has the sums of all lines with calls.`,
-    negative < 0 && `${words(negative)} have no width: contexts that gave back more than they took.`,
+      `The ${counted(data.head.merged.contexts, "smallest call path")} were merged: the functions between a kept caller and their sites are shown as one box, “others”. Source has the sums of all lines with calls.`,
+    negative < 0 && `${words(negative)} cannot be drawn: these contexts freed more than they allocated.`,
   ].filter((sentence) => typeof sentence === "string");
   return h(
     "div",
@@ -399,7 +400,7 @@ export function Notes({ data, weight, model }: Pick<GraphProps, "data" | "weight
   );
 }
 
-/** The colours of each tree's boxes; undefined until the page's colours are known. */
+/** Returns the colours of each tree's boxes; undefined until the page's colours are known. */
 export function useColouring(
   { data, names }: GraphProps,
   { trees, colour, isLibrary }: GraphModel,
@@ -407,16 +408,17 @@ export function useColouring(
 ): readonly Colouring[] | undefined {
   const isByFile = colour.id === "file";
   const colourCount = palette?.series.length ?? 1;
-  // Of the whole run and its first weight: a range or another weight leaves the colours as they are.
+  // Categories come from the whole run and the first weight, so that a range or another weight leaves the
+  // colours unchanged.
   const categories = useMemo(() => {
-    const known: string[] = [];
+    const categoryByFrame: string[] = [];
     const categoryOf = (frame: number): string => {
-      known[frame] ??= shown(
+      categoryByFrame[frame] ??= shown(
         isByFile && !names.is(frame, "others")
           ? (names.file(frame) ?? names.module(frame) ?? "unknown")
           : names.package(frame),
       );
-      return known[frame];
+      return categoryByFrame[frame];
     };
     const values = data.weights[0]?.values ?? new Float64Array(data.contexts.length);
     return {
@@ -450,13 +452,13 @@ interface Described {
   names: BoxNames;
   weight: GraphWeight;
   colour: ColourChoice;
-  /** 1 for each frame whose box has the library's frames that it calls. */
+  /** 1 for each frame whose box includes the library frames that it calls. */
   isFolded?: Uint8Array | undefined;
-  /** Boxes have an amount of their own: not where callers are below. */
+  /** False if callers are below: then boxes have no amount of their own. */
   hasOwn: boolean;
 }
 
-/** What a box has; in a comparison, what one side has, or how much more than before. */
+/** Formats the amount of a box; in a comparison that of one side, or the difference. */
 function amountOf(
   { tree, of }: MeasuredTree,
   { unit, clock }: GraphWeight,
@@ -471,7 +473,7 @@ function amountOf(
     : difference(after - before, unit, clock);
 }
 
-/** What a tip shows of a box, and a live region reads. */
+/** Describes a box for its tooltip and for screen readers. */
 function describeBox(
   { tree, of }: MeasuredTree,
   { names, weight, colour, isFolded, hasOwn }: Described,
@@ -499,16 +501,16 @@ function describeBox(
     );
   else facts.push(shareOf(value, margin));
   const own = tree.own[0][box];
-  if (hasOwn && own > 0 && own < value) facts.push(`${inWords(own)} of it in itself`);
+  if (hasOwn && own > 0 && own < value) facts.push(`own ${inWords(own)}`);
   const matched = of("matched")?.[box] ?? 0;
-  if (matched > 0 && matched < value) facts.push(`${inWords(matched)} of it found`);
+  if (matched > 0 && matched < value) facts.push(`${inWords(matched)} match the search`);
   if (colour.ratio !== undefined) {
     const [part, by] = [of("of")![box], of("by")![box]];
     const { label, unit, clock } = colour.ratio.words;
     if (by > 0) facts.push(`${label}: ${amount(part / by, unit, clock)}`);
   }
   const merged = of("merged")?.[box] ?? 0;
-  if (merged > 0) facts.push(`${counted(merged, "merged call path")} in it`);
+  if (merged > 0) facts.push(`includes ${counted(merged, "merged call path")}`);
   if (frame >= 0 && isFolded?.[frame] === 1) facts.push("with the library's frames that it calls");
   return { ...names.full(frame, merged), facts };
 }
@@ -516,22 +518,22 @@ function describeBox(
 interface BoxesTableProps {
   tree: CallTree;
   zoomed: number;
-  /** Boxes have an amount of their own: not where callers are below. */
+  /** False if callers are below: then boxes have no amount of their own. */
   hasOwn: boolean;
   describe(box: number): BoxDescription;
-  /** How far the amount of a box may be off. */
+  /** Returns the margin of error of a box's amount. */
   marginOf(box: number): string;
   format(value: number): string;
   share(value: number): string;
   onPick(box: number): void;
 }
 
-/** As many rows as are read in a table; what is left out is summed up below it. */
+/** Most rows of the table; a line below it sums up the rest. */
 const MOST_ROWS = 200;
-/** Parts of the whole that are too small to be told, 1 in so many. */
+/** Boxes with less than one part in so many of the total are left out. */
 const SMALLEST_PART = 1000;
 
-/** The boxes of a graph as a table, callers before what they called. */
+/** Boxes of a graph as a table, callers before their callees. */
 function BoxesTable(props: BoxesTableProps) {
   const [isOpen, setIsOpen] = useState(false);
   return h(
@@ -540,7 +542,7 @@ function BoxesTable(props: BoxesTableProps) {
       class: "graph-table",
       onToggle: (event: TargetedEvent<HTMLDetailsElement>) => setIsOpen(event.currentTarget.open),
     },
-    h("summary", null, "The same as a table"),
+    h("summary", null, "As a table"),
     isOpen && h(Rows, props),
   );
 }
@@ -568,11 +570,15 @@ function Rows({ tree, zoomed, hasOwn, describe, marginOf, format, share, onPick 
     tableHead(heads),
     h("tbody", null, boxes.map(row)),
     left > 0 &&
-      h("caption", null, `${left} smaller boxes are not listed; their amounts are in those above them.`),
+      h(
+        "caption",
+        null,
+        `${left} smaller boxes are not listed; their amounts are included in their callers.`,
+      ),
   );
 }
 
-/** The boxes from one on that have a part worth telling, callers first, and how many there are besides. */
+/** Returns the large boxes below and including `from`, callers first, and the number of the others. */
 function largestBoxes(tree: CallTree, from: number): { boxes: number[]; left: number } {
   const total = tree.total[0];
   const waiting = [from];

@@ -5,7 +5,7 @@ import type { CallTree } from "./layout/tree.ts";
 import { fontOf, type Painting, paint, ROW, rowAt, rowTop, TextWidths } from "./paint/paint.ts";
 import { useSize } from "./paint/use-size.ts";
 
-/** What is said of a box. All of it is text that may be shown. */
+/** Description of a box. All members are safe to show. */
 export interface BoxDescription {
   name: string;
   place: string;
@@ -14,14 +14,14 @@ export interface BoxDescription {
 }
 
 export interface PictureProps extends Omit<Painting, "drawn" | "widths">, Zoom {
-  /** What the picture shows, for those who do not see it. */
+  /** Description of the picture for screen readers. */
   label: string;
-  /** @param rest where several boxes are drawn as one, how many and what they hold */
+  /** @param rest number and sum of the boxes, if several are drawn as one */
   describe(box: number, rest?: { count: number; value: number }): BoxDescription;
-  /** @param isRest it and its smaller siblings, which are drawn as one */
+  /** @param isRest true for the box and its smaller siblings, which are drawn as one */
   onPick(box: number, isRest: boolean): void;
   onRemove(box: number): void;
-  /** Escape: back to the whole. Absent where the whole is seen. */
+  /** Escape: zooms out to the whole. Absent if the whole is visible. */
   onLeave?: (() => void) | undefined;
 }
 
@@ -34,7 +34,10 @@ const STEPS: Readonly<Record<string, [down: Step, up: Step]>> = {
   End: ["last", "last"],
 };
 
-/** Boxes on a canvas. The focus goes from box to box with the arrows, and a live region reads where it is. */
+/**
+ * Boxes on a canvas. The arrow keys move the focus from box to box, and a live region announces the focused
+ * box.
+ */
 export function Picture(props: PictureProps) {
   const { tree, zoomed, from, top = 0, isUp, describe } = props;
   const scroller = useRef<HTMLDivElement>(null);
@@ -67,14 +70,14 @@ export function Picture(props: PictureProps) {
     paintedTop.current = scroller.current!.scrollTop;
     paint(context, { ...painted, widths }, { top: paintedTop.current, height: seen }, ratio);
   };
-  // The zoomed box is in sight with the one above it.
+  // Scrolls to the zoomed box and the one above it.
   useLayoutEffect(() => {
     const edge = rowTop({ drawn, isUp }, Math.max(0, tree.depth[zoomed] - top - 1));
     scroller.current!.scrollTop = isUp ? edge + ROW - seen : edge;
   }, [tree, zoomed, isUp, seen]);
 
   const { names, colouring, palette, matched, merged, selected, side } = props;
-  // Not for what stands above the canvas: the pointer's box and the focus.
+  // Pointer and focus are drawn above the canvas and need no repaint.
   useLayoutEffect(
     () => redraw.current(),
     [drawn, isUp, names, colouring, palette, matched, merged, selected, side, width, seen],
@@ -84,7 +87,7 @@ export function Picture(props: PictureProps) {
     if (focused >= 0) showRow(scroller.current!, rowTop({ drawn, isUp }, rowOf(drawn, focused)));
   }, [focused]);
 
-  const told = (index: number): BoxDescription =>
+  const descriptionOf = (index: number): BoxDescription =>
     drawn.rest[index] > 0
       ? describe(drawn.box[index], { count: drawn.rest[index], value: drawn.value[index] })
       : describe(drawn.box[index]);
@@ -124,7 +127,7 @@ export function Picture(props: PictureProps) {
         tabIndex: 0,
         role: "application",
         "aria-roledescription": "graph",
-        "aria-label": `${props.label}. Arrows go from box to box, Enter makes a box as wide as the picture, Delete removes it, Escape leads back to all.`,
+        "aria-label": `${props.label}. Arrows move from box to box, Enter zooms to a box, Delete removes it, Escape zooms out.`,
         onKeyDown,
         onFocus: () => {
           setHasFocus(true);
@@ -134,7 +137,7 @@ export function Picture(props: PictureProps) {
         onMouseMove: (event: TargetedMouseEvent<HTMLDivElement>) => setPointer(pointOf(event)),
         onMouseLeave: () => setPointer(undefined),
         onScroll: () => {
-          // What scrolled by itself is painted already.
+          // Scrolling by script has been painted already.
           if (scroller.current!.scrollTop !== paintedTop.current) redraw.current();
         },
         onClick: (event: TargetedMouseEvent<HTMLDivElement>) => {
@@ -159,7 +162,7 @@ export function Picture(props: PictureProps) {
     ),
     pointed >= 0 &&
       h(Tip, {
-        description: told(pointed),
+        description: descriptionOf(pointed),
         at:
           pointer !== undefined && hover >= 0
             ? pointer
@@ -167,7 +170,11 @@ export function Picture(props: PictureProps) {
         width,
         height: seen,
       }),
-    h("div", { class: "graph-live", "aria-live": "polite" }, focused >= 0 ? spoken(told(focused)) : ""),
+    h(
+      "div",
+      { class: "graph-live", "aria-live": "polite" },
+      focused >= 0 ? spoken(descriptionOf(focused)) : "",
+    ),
   );
 }
 
@@ -201,10 +208,10 @@ function Outline({ kind, painted, index }: { kind: string; painted: Rows; index:
   return h("div", { class: kind, style });
 }
 
-/** From the pointer to the tip's corner, CSS pixels. */
+/** Distance between the pointer and the tooltip's corner, CSS pixels. */
 const TIP_OFFSET = 14;
 
-/** Beside a point, on the side where there is more room. */
+/** Tooltip beside a point, on the side with more space. */
 function Tip(props: { description: BoxDescription; at: Point; width: number; height: number }) {
   const { description, at, width, height } = props;
   const style: Record<string, string> = {};
@@ -225,7 +232,7 @@ function spoken({ name, place, facts }: BoxDescription): string {
   return [name, place, ...facts].filter((part) => part !== "").join(", ");
 }
 
-/** Scrolls as little as shows a row. */
+/** Scrolls as little as needed to show a row. */
 function showRow(scroller: HTMLElement, top: number): void {
   const end = scroller.scrollTop + scroller.clientHeight;
   if (top < scroller.scrollTop) scroller.scrollTop = top;
@@ -234,7 +241,7 @@ function showRow(scroller: HTMLElement, top: number): void {
 
 const measured = new Map<string, TextWidths>();
 
-/** The widths of texts in the font of a context, each measured once for the page. */
+/** Returns the text widths in the font of a context; they are shared by the page. */
 function widthsIn(context: CanvasRenderingContext2D): TextWidths {
   let widths = measured.get(context.font);
   if (widths === undefined) {
@@ -244,10 +251,10 @@ function widthsIn(context: CanvasRenderingContext2D): TextWidths {
   return widths;
 }
 
-/** Where the keyboard goes from a box. */
+/** Direction of the keyboard focus. */
 type Step = "above" | "below" | "next" | "previous" | "first" | "last";
 
-/** The drawn box that a step leads to: the same one where there is none that way. */
+/** Returns the drawn box that a step leads to; the same box if there is none in that direction. */
 export function stepFrom(drawn: DrawnBoxes, from: number, step: Step): number {
   const parent = drawn.parent[from];
   const siblings = parent < 0 ? [from, from + 1] : [drawn.childStart[parent], drawn.childEnd[parent]];
@@ -267,15 +274,14 @@ export function stepFrom(drawn: DrawnBoxes, from: number, step: Step): number {
   }
 }
 
-/** Where the focus is, told so that it is found again when boxes have moved. */
+/** Location of the focus that stays valid when boxes move. */
 interface FocusPlace {
   /** Frames from the root. */
   path: readonly number[];
-  /** It is on the boxes below the path that are too narrow. */
+  /** True if the focus is on the combined box below the path. */
   isRest: boolean;
 }
 
-/** The place of a drawn box. */
 export function placeOf(tree: CallTree, drawn: DrawnBoxes, index: number): FocusPlace {
   const isRest = drawn.rest[index] > 0;
   const path: number[] = [];
@@ -284,10 +290,10 @@ export function placeOf(tree: CallTree, drawn: DrawnBoxes, index: number): Focus
   return { path, isRest };
 }
 
-/** The drawn box at a place, or the last one on the way that is drawn. */
+/** Returns the drawn box of a focus location, or the last drawn one on its path. */
 export function drawnAt(tree: CallTree, drawn: DrawnBoxes, { path, isRest }: FocusPlace): number {
   let at = 0;
-  // The first box may be the root, which no frame names.
+  // The first box may be the root, which has no frame.
   for (const frame of drawn.box[0] === 0 ? path : path.slice(1)) {
     const child = findChild(
       drawn,
@@ -300,8 +306,12 @@ export function drawnAt(tree: CallTree, drawn: DrawnBoxes, { path, isRest }: Foc
   return isRest ? (findChild(drawn, at, (index) => drawn.rest[index] > 0) ?? at) : at;
 }
 
-function findChild(drawn: DrawnBoxes, of: number, isWanted: (index: number) => boolean): number | undefined {
-  for (let index = drawn.childStart[of]; index < drawn.childEnd[of]; index++)
+function findChild(
+  drawn: DrawnBoxes,
+  parent: number,
+  isWanted: (index: number) => boolean,
+): number | undefined {
+  for (let index = drawn.childStart[parent]; index < drawn.childEnd[parent]; index++)
     if (isWanted(index)) return index;
   return undefined;
 }

@@ -9,24 +9,27 @@ import { arrange, boxAt, type CallTree, childOf, type FoundBoxes, restFrom } fro
 import { BoxNames } from "./paint/box-names.ts";
 import { type Choice, checkedView } from "./view.ts";
 
-/** What is drawn: kept until something that it is made of changes. */
+/** Everything that is drawn, cached until one of its inputs changes. */
 export interface GraphModel {
   boxNames: BoxNames;
   colours: readonly ColourChoice[];
   colour: ColourChoice;
-  /** Of the library, by frame. */
+  /** 1 for library frames. */
   isLibrary: Uint8Array;
   isFolded: Uint8Array | undefined;
   /** One tree, or callers and callees of a sandwich. */
   trees: readonly MeasuredTree[];
   centre: number | undefined;
-  /** Sums in the weight's unit: of everything that is drawn, of what was removed, of what is below zero and has no width. */
+  /**
+   * Sums in the weight's unit: of everything drawn, of removed boxes, and of negative amounts, which have no
+   * width.
+   */
   shown: number;
   removed: number;
   negative: number;
-  /** The sum of what a search found; undefined if nobody searches. */
+  /** Sum of the matches of a search; undefined without a search. */
   matched: number | undefined;
-  /** The context that a box of the first tree is, where callers are on top. */
+  /** Returns the context of a box of the first tree, if callers are on top. */
   contextOf(box: number): number | undefined;
 }
 
@@ -94,7 +97,7 @@ export function useGraph(props: GraphProps): GraphModel {
   };
 }
 
-/** The measures that colours, outlines and tips are made of; one value a context. */
+/** Returns the measures for colours, outlines and tooltips; one value per context. */
 function measuresOf(
   { data, weight, matches, selected }: GraphProps,
   { ratio }: ColourChoice,
@@ -121,7 +124,7 @@ function measured(base: BaseTree, measures: ReadonlyMap<MeasureName, Float64Arra
   return named(withMeasures(base, [...measures.values()]), [...measures.keys()]);
 }
 
-/** The frame that names the site of a context. */
+/** Returns the frame that names the site of a context. */
 function siteFrame({ contexts }: PageData, context: number | undefined): number | undefined {
   if (context === undefined || context >= contexts.length) return undefined;
   const site = contexts.site[context];
@@ -129,8 +132,8 @@ function siteFrame({ contexts }: PageData, context: number | undefined): number 
 }
 
 /**
- * The frame around which a sandwich is made: the first wanted one that has a box, else the innermost of the program's own
- * above the box that holds most itself. Undefined in a tree without boxes.
+ * Returns the centre frame of a sandwich: the first wanted frame that has a box. Else the innermost frame of
+ * the program's own code above the box with the largest own amount. Undefined in a tree without boxes.
  */
 export function centreOf(
   tree: CallTree,
@@ -150,21 +153,21 @@ export function centreOf(
   return most > 0 ? tree.frame[most] : undefined;
 }
 
-/** Where inverted stacks begin: boxes of a tree, and how much of each measure begins there. */
+/** Starting points of inverted stacks: boxes of a tree, and the amount of each measure that starts there. */
 interface Seeds {
   boxes: Int32Array;
   values: readonly Float64Array[];
 }
 
-/** What of an inverted tree is built: its boxes multiply with every step, and few are wide enough to be seen. */
+/** Limits of an inverted tree: its boxes multiply with every step, and few are wide enough to see. */
 interface Detail {
-  /** The path of frames that is zoomed to. What lies beside it gets no further children. */
+  /** Zoomed path of frames. Boxes beside the path get no further children. */
   zoom: readonly number[];
-  /** The least part of the zoomed box (0 to 1) that a box needs to get children. */
+  /** Least part of the zoomed box (0 to 1) for a box to get children. */
   share: number;
 }
 
-/** Everything that a tree holds, each amount where it ends. */
+/** Returns all boxes with amounts of their own. */
 export function ownSeeds({ count, own }: CallTree): Seeds {
   const boxes = new Int32Array(count);
   let found = 0;
@@ -172,7 +175,7 @@ export function ownSeeds({ count, own }: CallTree): Seeds {
   return seedsAt(boxes.subarray(0, found), own);
 }
 
-/** The outermost boxes of a frame with all that is below them: what recursion calls again counts once. */
+/** Returns the outermost boxes of a frame with their totals: recursive calls count once. */
 function outermostSeeds({ count, parent, frame, total }: CallTree, wanted: number): Seeds {
   const isInside = new Uint8Array(count);
   const boxes: number[] = [];
@@ -192,16 +195,19 @@ function seedsAt(boxes: Int32Array, columns: readonly Float64Array[]): Seeds {
   return { boxes, values: columns.map(pick) };
 }
 
-/** A box of the inverted tree and what it is made of: boxes of the tree, each with the part of it that is meant. */
+/** A box of the inverted tree and its sources: boxes of the original tree, each with its share. */
 interface Holding extends Seeds {
   box: number;
-  /** How many frames of the zoomed path lead here; all of them below it too; −1 beside it. */
+  /**
+   * Number of the zoomed path's frames that lead here; the whole path's length for all boxes below; −1 beside
+   * the path.
+   */
   followed: number;
 }
 
 /**
- * The tree with callers as children: below the root the frames of the seeds, below each who called it. The own value of
- * a box is what no frame called, and all that it holds where its callers were not looked for.
+ * Inverts a tree: below the root stand the frames of the seeds, below each frame its callers. A box's own
+ * amount is the amount without a caller, or its total if its callers were not searched.
  */
 export function invert(tree: CallTree, seeds: Seeds, { zoom, share }: Detail): FoundBoxes {
   const finder = new BoxFinder();
@@ -209,7 +215,7 @@ export function invert(tree: CallTree, seeds: Seeds, { zoom, share }: Detail): F
   const own = seeds.values.map(() => [0]);
   let least: number | undefined;
   const holdings: Holding[] = [{ box: 0, followed: 0, ...seeds }];
-  // What is added meanwhile is visited too.
+  // The loop also visits holdings added meanwhile.
   for (const holding of holdings) {
     const { box, followed } = holding;
     const size = sum(holding.values[0]);
@@ -232,13 +238,13 @@ export function invert(tree: CallTree, seeds: Seeds, { zoom, share }: Detail): F
   return finder.finish(own.map((values) => Float64Array.from(values)));
 }
 
-/** Finds the callers of many boxes at once; its arrays are as long as the tree and used again. */
+/** Finds the callers of many boxes at once. The arrays have the length of the tree and are reused. */
 class Callers {
   readonly #tree: CallTree;
-  /** Where each box of the tree stands among the merged ones, and of which question that is. */
+  /** Index of each box of the tree among the merged ones, valid for the query in `#question`. */
   readonly #place: Int32Array;
   readonly #question: Int32Array;
-  #asked = 0;
+  #queries = 0;
 
   constructor(tree: CallTree) {
     this.#tree = tree;
@@ -246,9 +252,12 @@ class Callers {
     this.#question = new Int32Array(tree.count);
   }
 
-  /** The boxes that called those of a holding, each once, and the sums per measure of what nobody called. */
+  /**
+   * Returns the boxes that called those of a holding, without duplicates, and the sums per measure of boxes
+   * without a caller.
+   */
   of({ boxes, values }: Seeds): { ended: number[]; merged: Seeds } {
-    this.#asked += 1;
+    this.#queries += 1;
     const { parent } = this.#tree;
     const called = new Int32Array(boxes.length);
     const sums = values.map(() => new Float64Array(boxes.length));
@@ -260,8 +269,8 @@ class Callers {
         for (let measure = 0; measure < values.length; measure++) ended[measure] += values[measure][row];
         continue;
       }
-      if (this.#question[caller] !== this.#asked) {
-        this.#question[caller] = this.#asked;
+      if (this.#question[caller] !== this.#queries) {
+        this.#question[caller] = this.#queries;
         this.#place[caller] = count;
         called[count++] = caller;
       }
@@ -275,7 +284,9 @@ class Callers {
   }
 }
 
-/** Parts boxes of a tree by the box that `boxOf` gives for their frame; new boxes have numbers that follow each other. */
+/**
+ * Groups boxes of a tree by the box that `boxOf` returns for their frame. New boxes have consecutive numbers.
+ */
 function split(
   tree: CallTree,
   { boxes, values }: Seeds,
@@ -313,16 +324,16 @@ function sum(values: Float64Array): number {
   return total;
 }
 
-/** The widest picture whose boxes are all there, CSS pixels: what is narrower in it has no callers of its own. */
+/** Widest picture in CSS pixels in which all visible boxes exist; boxes too narrow for it get no callers. */
 const WIDEST = 1600;
 
-/** The least part of such a picture that can be seen. */
+/** Least visible part of such a picture. */
 const SHARE = NARROWEST / WIDEST;
 
 /**
- * Who called the sites, with as much of it as can be seen when zoomed.
+ * Returns the callers of the sites, as detailed as the zoom can show.
  *
- * @param rest the frame of the child from which on the zoomed box's children are seen
+ * @param rest frame of the first visible child of the zoomed box
  */
 export function callersTree(tree: CallTree, zoom: readonly number[], rest?: number): CallTree {
   const seeds = ownSeeds(tree);
@@ -334,7 +345,9 @@ export function callersTree(tree: CallTree, zoom: readonly number[], rest?: numb
   return arrange(invert(tree, seeds, { zoom, share })).tree;
 }
 
-/** Both sides of a frame: who called it, and what it called. Below the root of each is the frame alone. */
+/**
+ * Returns both sides of a frame: its callers and its callees. Each tree has the frame alone below its root.
+ */
 export function sandwichTrees(tree: CallTree, centre: number): { callers: CallTree; callees: CallTree } {
   return {
     callers: inverted(tree, outermostSeeds(tree, centre), [centre]),
@@ -345,15 +358,15 @@ export function sandwichTrees(tree: CallTree, centre: number): { callers: CallTr
 function inverted(tree: CallTree, seeds: Seeds, zoom: readonly number[]): CallTree {
   const build = (path: readonly number[]) => arrange(invert(tree, seeds, { zoom: path, share: SHARE })).tree;
   const built = build(zoom);
-  // A path that ends on its way is zoomed to where it ends.
+  // A path that does not exist to its end is cut to the part that exists.
   const depth = built.depth[boxAt(built, zoom)];
   return depth < zoom.length ? build(zoom.slice(0, depth)) : built;
 }
 
-/** All that is below the outermost boxes of a frame, as one tree with the frame below the root. */
+/** Returns everything below the outermost boxes of a frame, as a tree with the frame below the root. */
 export function calleesOf(tree: CallTree, wanted: number): FoundBoxes {
   const finder = new BoxFinder();
-  // The new box of each one of the tree; −1 for those which are not below the frame.
+  // New box of each box of the tree; −1 for boxes that are not below the frame.
   const boxOf = new Int32Array(tree.count).fill(-1);
   for (let box = 1; box < tree.count; box++) {
     const above = boxOf[tree.parent[box]];
@@ -369,16 +382,16 @@ export function calleesOf(tree: CallTree, wanted: number): FoundBoxes {
   );
 }
 
-/** A tree whose one measure is what widths show, and where each context went. */
+/** A tree with the one measure that determines widths, and the box of each context. */
 interface BaseTree {
   tree: CallTree;
-  /** The box of each context; −1 where it was removed. */
+  /** Box of each context; −1 if it was removed. */
   boxOf: Int32Array;
-  /** What was removed, in the measure's unit. */
+  /** Removed amount, in the measure's unit. */
   removed: number;
 }
 
-/** Lays folded contexts out by what each holds itself. */
+/** Lays out folded contexts by their own amounts. */
 export function baseTree(folded: FoldedContexts, widths: Float64Array): BaseTree {
   const { own, removed } = sumsOf(folded, widths);
   const { tree, placeOf } = arrange({ ...folded, own: [own] });
@@ -390,7 +403,7 @@ export function baseTree(folded: FoldedContexts, widths: Float64Array): BaseTree
   return { tree, boxOf, removed };
 }
 
-/** The tree with more measures behind its first one, in the order in which they are given; one value a context. */
+/** Appends measures to a tree in the given order; one value per context. */
 export function withMeasures({ tree, boxOf }: BaseTree, measures: readonly Float64Array[]): CallTree {
   const own = measures.map((values) => {
     const sums = new Float64Array(tree.count);
@@ -406,13 +419,16 @@ export function withMeasures({ tree, boxOf }: BaseTree, measures: readonly Float
   return { ...tree, own: [...tree.own, ...own], total: [...tree.total, ...total] };
 }
 
-/** What can be drawn as widths, and the sum of what cannot: amounts below zero. */
+/** Drawable widths, and the sum of the amounts below zero, which cannot be drawn. */
 interface Widths {
   values: Float64Array;
   negative: number;
 }
 
-/** One width a context: its value, and in a comparison the larger one of both runs, so that both have room in one layout. */
+/**
+ * Returns a width per context: its value; in a comparison the larger value of both runs, so that both fit
+ * into one layout.
+ */
 export function widthsOf(values: Float64Array, before: Float64Array | undefined): Widths {
   const widths = new Float64Array(values.length);
   let negative = 0;
@@ -424,7 +440,7 @@ export function widthsOf(values: Float64Array, before: Float64Array | undefined)
   return { values: widths, negative };
 }
 
-/** The part of each width that a set of contexts has: 1 in `chosen` is in it. */
+/** Returns the widths of the contexts that are 1 in `chosen`; 0 for the others. */
 function widthsIn(widths: Float64Array, chosen: Uint8Array): Float64Array {
   const part = new Float64Array(widths.length);
   for (let context = 0; context < part.length; context++)
@@ -433,7 +449,7 @@ function widthsIn(widths: Float64Array, chosen: Uint8Array): Float64Array {
 }
 
 /**
- * The context that a box is, with everything below it: of several that are drawn as one, the one that holds most.
+ * Returns the context of a box. If several contexts are drawn as one, the largest, callees included.
  * Undefined for the root.
  */
 export function contextOf(
@@ -451,15 +467,15 @@ export function contextOf(
   return most;
 }
 
-/** Measures that a tree may have behind the one that its widths show. */
+/** Names of measures that a tree may have beside the one that determines widths. */
 type MeasureName = "matched" | "selected" | "before" | "after" | "of" | "by" | "merged";
 
-/** A tree whose columns have names. */
+/** A tree with named columns. */
 export interface MeasuredTree {
   tree: CallTree;
-  /** The names of the columns behind the first one. */
+  /** Names of the columns after the first. */
   order: readonly MeasureName[];
-  /** What each box and all below it has; undefined where nobody measured it. */
+  /** Returns the totals of each box; undefined if not measured. */
   of(name: MeasureName): Float64Array | undefined;
 }
 
@@ -474,14 +490,14 @@ function named(tree: CallTree, order: readonly MeasureName[]): MeasuredTree {
   };
 }
 
-/** Colours of boxes say where their code is, which run has more, or how two weights compare. */
+/** A choice of colours: by package or file, by difference of the runs, or by the ratio of two weights. */
 export interface ColourChoice extends Choice {
   readonly ratio?:
     | { readonly of: GraphWeight; readonly by: GraphWeight; readonly words: PageRatio }
     | undefined;
 }
 
-/** What boxes can be coloured by, with these weights; the first one is the one to begin with. */
+/** Returns the choices of colours; the first is the default. */
 function colourChoices(
   data: PageData,
   weights: readonly GraphWeight[],
@@ -503,7 +519,7 @@ function colourChoices(
   ];
 }
 
-/** Whether the program's own code is in several packages: if not, they tell nothing. */
+/** True if the program's own code has several packages; with one, colours by package carry no information. */
 function hasPackages(data: PageData, names: FrameNames): boolean {
   let first: string | undefined;
   for (let frame = 0; frame < data.frames.length; frame++) {
@@ -515,20 +531,20 @@ function hasPackages(data: PageData, names: FrameNames): boolean {
   return false;
 }
 
-/** Numbers per context, of the whole run or of a range. */
+/** Amounts per context, of the whole run or of a range. */
 export interface GraphWeight {
   readonly id: string;
   readonly label: string;
   readonly unit: PageUnit;
   readonly clock?: string | undefined;
-  /** What each context has itself. */
+  /** Own amount of each context. */
   readonly values: Float64Array;
-  /** In a comparison, of both runs. */
+  /** Amounts of both runs, in a comparison. */
   readonly before?: Float64Array | undefined;
   readonly after?: Float64Array | undefined;
-  /** A range is chosen, and these numbers are not of it. */
+  /** True if a range is selected but these amounts are not available for it. */
   readonly isWholeRun: boolean;
-  /** Where the numbers are not what was counted. */
+  /** Sentence for amounts that were not simply counted. */
   readonly caution?: string | undefined;
 }
 
@@ -536,15 +552,15 @@ export interface GraphProps {
   readonly data: PageData;
   readonly names: FrameNames;
   readonly state: Pick<PageState, "folded" | "side" | "graph" | "site" | "frame">;
-  /** What widths show. */
+  /** Weight that determines widths. */
   readonly weight: GraphWeight;
-  /** What may be chosen instead; ratios are of these too. */
+  /** Weights that the user can select, also for ratios. */
   readonly weights: readonly GraphWeight[];
-  /** 1 for each context that a search finds; absent: nobody searches. */
+  /** 1 for each context that matches the search; absent without a search. */
   readonly matches?: Uint8Array | undefined;
-  /** 1 for each context that is selected; absent: none is. */
+  /** 1 for each selected context; absent without a selection. */
   readonly selected?: Uint8Array | undefined;
-  /** How far the weight of a box may be off, as it stands behind a number; absent: all was counted. */
+  /** Formats the margin of error of a box's weight; absent if everything was counted. */
   readonly marginOf?: ((box: SelectedBox) => string) | undefined;
   onChange(part: Partial<PageState>): void;
 }

@@ -1,4 +1,5 @@
-// What the browser runs first: it inflates the styles and the script of the page, whose hashes the policy of the file names, and adds them.
+// First script of the page: inflates the page's styles and script and adds them. The file's content security
+// policy names their hashes.
 import { inflated } from "../data/inflate.ts";
 
 async function start(): Promise<void> {

@@ -1,23 +1,23 @@
 import type { PageLane, PageTimeline } from "../data/page-data.ts";
 import { type Colour, mix, type Palette, toText } from "../graph/paint/palette.ts";
 
-/** Heights of plots, CSS pixels: of levels, and of amounts. */
+/** Heights of plots by shape, CSS pixels. */
 const HEIGHTS = { level: 46, most: 46, amount: 26, used: 26 };
-/** Between two plots, CSS pixels. */
+/** Gap between two plots, CSS pixels. */
 const GAP = 5;
 
 export function heightOf({ area }: Plot): number {
   return HEIGHTS[area.shape];
 }
 
-/** The upper edge of each plot, CSS pixels, and of what is below the last one. */
+/** Returns the upper edge of each plot, and of the space below the last one. CSS pixels. */
 export function topsOf(plots: readonly Plot[]): number[] {
   const tops = [0];
   for (const plot of plots) tops.push(tops[tops.length - 1] + heightOf(plot) + GAP);
   return tops;
 }
 
-/** What the first plot's area is split into, from the bottom up; what they leave of it is of all others. */
+/** A layer of the first plot's area, from the bottom up; the area above all layers belongs to other sites. */
 export interface Layer {
   values: Float64Array;
   colour: Colour;
@@ -27,12 +27,15 @@ export interface Strip {
   timeline: PageTimeline;
   plots: readonly Plot[];
   layers: readonly Layer[];
-  /** What the selected contexts have of the lane that is split. */
+  /** Amounts of the selected contexts in the split lane. */
   selected?: Float64Array | undefined;
   palette: Palette;
 }
 
-/** Draws plots below each other. @param width of all, CSS pixels */
+/**
+ * Draws plots below each other.
+ * @param width total width, CSS pixels
+ */
 export function drawPlots(context: CanvasRenderingContext2D, strip: Strip, width: number): void {
   const { plots, palette } = strip;
   const tops = topsOf(plots);
@@ -62,7 +65,7 @@ function drawPlot(
       const left = partAt(timeline, interval) * width;
       const right = partAt(timeline, interval + 1) * width;
       const [bottom, upper] = [y(from(interval)), y(to(interval))];
-      // Half a pixel more: the next one begins there, and no seam is seen.
+      // Half a pixel more hides the seam to the next interval.
       context.fillRect(left, upper, right - left + 0.5, bottom - upper);
     }
   };
@@ -103,15 +106,15 @@ function largest(values: Float64Array): number {
   return most;
 }
 
-/** Lanes that share a scale: the first one as an area, the second one as a line above or in it. */
+/** Lanes that share a scale: the first as an area, the second as a line. */
 export interface Plot {
   area: PageLane;
   line?: PageLane | undefined;
 }
 
 /**
- * What is drawn of a timeline: the first lane that tells a level with what was most of it, and accesses; where there is
- * no level, the first one that tells amounts with another one of the same unit. The table has all lanes.
+ * Returns the plots of a timeline: the first level lane with its maximum, and accesses. Without a level lane,
+ * the first amount lane with another one of the same unit. The table has all lanes.
  */
 export function plotsOf({ lanes }: PageTimeline): Plot[] {
   const level = lanes.find(({ shape }) => shape === "level");
@@ -133,7 +136,10 @@ export function plotsOf({ lanes }: PageTimeline): Plot[] {
   return plots;
 }
 
-/** How high a lane's values are drawn: levels as they are, amounts as a rate, for intervals may differ in length. */
+/**
+ * Returns the drawn heights of a lane: levels unchanged, amounts as a rate, because intervals may differ in
+ * length.
+ */
 export function heightsOf({ shape, values }: PageLane, { start, ends }: PageTimeline): Float64Array {
   if (shape !== "amount") return values;
   return values.map((value, interval) => {
@@ -148,12 +154,15 @@ export interface Intervals {
   readonly to: number;
 }
 
-/** Where an interval begins, on the timeline's clock; of the number of intervals, where the last one ends. */
+/**
+ * Returns the begin of an interval on the timeline's clock. For the number of intervals, returns the end of
+ * the last one.
+ */
 export function beginOf({ start, ends }: PageTimeline, interval: number): number {
   return interval <= 0 ? start : ends[Math.min(interval, ends.length) - 1];
 }
 
-/** The interval that a part of the whole time (0 to 1) lies in. */
+/** Returns the interval at a part of the whole time (0 to 1). */
 export function intervalAt(timeline: PageTimeline, part: number): number {
   const { start, ends } = timeline;
   const at = start + part * (ends[ends.length - 1] - start);
@@ -167,20 +176,23 @@ export function intervalAt(timeline: PageTimeline, part: number): number {
   return low;
 }
 
-/** Where an interval begins, as a part of the whole time (0 to 1). */
+/** Returns the begin of an interval as a part of the whole time (0 to 1). */
 export function partAt(timeline: PageTimeline, interval: number): number {
   const whole = timeline.ends[timeline.ends.length - 1] - timeline.start;
   return whole > 0 ? (beginOf(timeline, interval) - timeline.start) / whole : 0;
 }
 
-/** What a lane has in some intervals, in its unit. */
+/** Value of a lane over some intervals, in its unit. */
 interface LaneSum {
   value: number;
-  /** "end": where they end; "most": the most in one of them; "sum": in all together. */
+  /** "end": at their end. "most": the maximum of them. "sum": their sum. */
   kind: "end" | "most" | "sum";
 }
 
-/** Levels are of the end. What intervals used cannot be added up: they may use the same memory. */
+/**
+ * Levels are read at the end. Memory used in several intervals cannot be added up, because it may be the
+ * same.
+ */
 export function sumLane({ shape, values }: PageLane, { from, to }: Intervals): LaneSum {
   const part = values.subarray(from, to);
   if (shape === "level") return { value: part.at(-1) ?? 0, kind: "end" };
@@ -189,7 +201,7 @@ export function sumLane({ shape, values }: PageLane, { from, to }: Intervals): L
   return { value: part.reduce((sum, value) => sum + value, 0), kind: "sum" };
 }
 
-/** Equal parts of all intervals, at most so many. */
+/** Divides intervals into at most `most` equal parts. */
 export function chunks(intervals: number, most: number): Intervals[] {
   const size = Math.max(1, Math.ceil(intervals / most));
   return Array.from({ length: Math.ceil(intervals / size) }, (_, index) => ({

@@ -30,14 +30,14 @@ export interface TimelineProps {
   timeline: PageTimeline;
   selected?: Uint8Array | undefined;
   range?: Intervals | undefined;
-  /** @param range undefined: the whole run */
+  /** @param range undefined for the whole run */
   onRange(range: Intervals | undefined): void;
 }
 
-/** As many sites have a colour of their own. */
+/** Number of sites with a colour of their own. */
 const SITES = 4;
 
-/** The lanes of one clock below each other, with its phases, a range, and what that says in numbers. */
+/** Lanes of one clock below each other, with phases, the range, and its figures. */
 function Timeline({ data, names, timeline, selected, range, onRange }: TimelineProps) {
   const element = useRef<HTMLDivElement>(null);
   const area = useRef<HTMLDivElement>(null);
@@ -56,7 +56,7 @@ function Timeline({ data, names, timeline, selected, range, onRange }: TimelineP
       )[0],
     [timeline, selected],
   );
-  // What is dragged, and what the keyboard is at.
+  // Dragged range, and position of the keyboard cursor.
   const [drag, setDrag] = useState<{ from: number; to: number } | undefined>(undefined);
   const [cursor, setCursor] = useState<number | undefined>(undefined);
   const isSplit = plots[0]?.area.id === splitLane(timeline);
@@ -135,7 +135,7 @@ function Timeline({ data, names, timeline, selected, range, onRange }: TimelineP
         tabIndex: 0,
         role: "application",
         "aria-roledescription": "timeline",
-        "aria-label": `${plots.map(({ area: lane }) => lane.label).join(", ")} over ${timeline.unit}. Arrows go through the time, with Shift they choose a range, Escape leads back to the whole run.`,
+        "aria-label": `${plots.map(({ area: lane }) => lane.label).join(", ")} over ${timeline.unit}. Arrows move through the intervals, with Shift they select a range, Escape clears it.`,
         onKeyDown,
         onBlur: () => setCursor(undefined),
         onPointerDown: (event: TargetedPointerEvent<HTMLDivElement>) => {
@@ -149,7 +149,7 @@ function Timeline({ data, names, timeline, selected, range, onRange }: TimelineP
         },
         onPointerLeave: () => drag === undefined && setCursor(undefined),
         onPointerUp: () => {
-          // A click chooses nothing: it may be the first of two.
+          // A click selects nothing: it may be the first of a double click.
           if (drag !== undefined && drag.from !== drag.to) onRange(chosen);
           setDrag(undefined);
         },
@@ -183,23 +183,23 @@ function Timeline({ data, names, timeline, selected, range, onRange }: TimelineP
   );
 }
 
-/** The sites that had most, and what each had in every interval. */
+/** Returns the largest sites, and the amounts of each per interval. */
 function largestSites(
   data: PageData,
   names: FrameNames,
   timeline: PageTimeline,
 ): { frames: number[]; parts: Float64Array[] } {
   const { contexts } = data;
-  // Several calls in one line are one site, as they are in Sites: the first of their frames stands for all.
+  // Several calls in one line are one site, as in the Sites view: the first of their frames represents all.
   const keyOf = frameKeys(data, names, "site");
   const first = new Map<string | number, number>();
   const siteOf = contexts.site.map((site) => {
     if (site < 0) return -1;
     const frame = contexts.frame[site];
     const key = keyOf(frame);
-    const known = first.get(key);
-    if (known === undefined) first.set(key, frame);
-    return known ?? frame;
+    const existing = first.get(key);
+    if (existing === undefined) first.set(key, frame);
+    return existing ?? frame;
   });
   const frames = largestGroups(
     timeline,
@@ -219,7 +219,7 @@ function largestSites(
 }
 
 function Sites({ sites, names, palette }: { sites: readonly number[]; names: FrameNames; palette: Palette }) {
-  // Where there is little room, a line says more than its function.
+  // If space is short, the line identifies the site better than its function.
   const entry = (key: number, label: string, place: string, colour: string, hasLine = false) =>
     h(
       "li",
@@ -244,7 +244,7 @@ function Sites({ sites, names, palette }: { sites: readonly number[]; names: Fra
   );
 }
 
-/** Each phase as a button that chooses it. */
+/** Phases as buttons that select their range. */
 function Phases({ timeline, range, onRange }: Pick<TimelineProps, "timeline" | "range" | "onRange">) {
   return h(
     "div",
@@ -280,14 +280,13 @@ function percent(part: number): string {
   return `${100 * part}%`;
 }
 
-/** What the lanes say of a range: `1,000 – 2,000 allocations: live heap 12 MiB at its end, +3 MiB; …`. */
+/** Formats the lanes over a range: `1,000 – 2,000 allocations: live heap 12 MiB at its end, +3 MiB; …`. */
 export function rangeInWords(timeline: PageTimeline, range: Intervals, plots: readonly Plot[]): string {
   const [begin, end] = [beginOf(timeline, range.from), beginOf(timeline, range.to)];
   const lanes = plots.flatMap(({ area, line }) => (line === undefined ? [area] : [area, line]));
   return `${clock(timeline, begin)} – ${clock(timeline, end)}${unitOf(timeline)}: ${lanes.map((lane) => laneInWords(lane, range)).join(", ")}`;
 }
 
-/** What the lanes say of one interval. */
 export function momentInWords(timeline: PageTimeline, interval: number, plots: readonly Plot[]): string {
   return rangeInWords(timeline, { from: interval, to: interval + 1 }, plots);
 }
@@ -302,7 +301,7 @@ function laneInWords(lane: PageLane, range: Intervals): string {
   return `${lane.label} ${words} at the end${change}`;
 }
 
-/** Nanoseconds have their unit in each amount. */
+/** Amounts in nanoseconds include their unit. */
 function unitOf({ unit }: PageTimeline): string {
   return unit === "ns" ? "" : ` ${unit}`;
 }
@@ -312,16 +311,16 @@ function clock({ unit }: PageTimeline, value: number): string {
 }
 
 export interface RangePlace {
-  /** The interval that the keyboard is at; undefined: nowhere yet. */
+  /** Interval of the keyboard cursor; undefined before the first key. */
   cursor?: number | undefined;
   range?: Intervals | undefined;
 }
 
 /**
- * Where a key leads: the cursor goes through the intervals, and with Shift the range grows or shrinks with it. Undefined
- * for keys that mean nothing here.
+ * Returns the state after a key. The cursor moves through the intervals; with Shift the range grows or
+ * shrinks with it. Undefined for other keys.
  *
- * @param intervals how many there are
+ * @param intervals number of intervals
  */
 export function stepRange(
   key: string,
@@ -341,7 +340,7 @@ export function stepRange(
   if (!Object.hasOwn(targets, key)) return undefined;
   const to = cursor === undefined && !isRange ? from : Math.min(intervals - 1, Math.max(0, targets[key]));
   if (!isRange) return { cursor: to, range };
-  // The end of the range that the cursor is not at stays.
+  // The end of the range opposite to the cursor stays fixed.
   const anchor =
     range === undefined || from < range.from || from >= range.to
       ? from
@@ -351,15 +350,15 @@ export function stepRange(
   return { cursor: to, range: { from: Math.min(anchor, to), to: Math.max(anchor, to) + 1 } };
 }
 
-/** What of a timeline's rows makes up the lane that is split: what is added to it and taken from it. */
+/** Rows of a timeline that make up the split lane: added and taken amounts. */
 interface Flow {
   added: Float64Array;
   taken: Float64Array | undefined;
-  /** Whether what an interval adds stays for those behind it. */
+  /** True if amounts added in an interval remain for the following ones. */
   stays: boolean;
 }
 
-/** The lane of each tool that is split, and the weights of what is added to it and taken from it. */
+/** Split lane of each tool, with the weights of added and taken amounts. */
 const SPLIT: Readonly<Partial<Record<PageTool, readonly [lane: string, added: string, taken?: string]>>> = {
   heap: ["live", "bytes", "freed"],
 };
@@ -372,15 +371,15 @@ function flowOf({ tool, deltas }: PageTimeline): Flow | undefined {
   return added && { added, taken: column(minus), stays: minus !== undefined };
 }
 
-/** The lane that is split into what groups of contexts have of it; undefined where nobody recorded that. */
+/** Returns the lane that can be split by contexts; undefined if this was not recorded. */
 export function splitLane(timeline: PageTimeline): string | undefined {
   return flowOf(timeline) && (SPLIT[timeline.tool] ?? LINES)[0];
 }
 
 /**
- * What some groups of contexts have in each interval, in the unit of the split lane.
+ * Returns the amounts of groups of contexts per interval, in the unit of the split lane.
  *
- * @param groupOf the group of each context, −1 for none
+ * @param groupOf group of each context, −1 for none
  */
 export function partsOf(timeline: PageTimeline, groupOf: Int32Array, groups: number): Float64Array[] {
   const { ends, deltas } = timeline;
@@ -401,7 +400,10 @@ export function partsOf(timeline: PageTimeline, groupOf: Int32Array, groups: num
   return parts;
 }
 
-/** The groups that have most of the split lane over all intervals, most first. Those that have nothing are left out. */
+/**
+ * Returns the groups with the largest part of the split lane over all intervals, largest first. Empty groups
+ * are left out.
+ */
 export function largestGroups(
   timeline: PageTimeline,
   groupOf: Int32Array,
@@ -437,10 +439,9 @@ function forEachRow(
     for (let row = offset[interval]; row < offset[interval + 1]; row++) visit(interval, context[row], row);
 }
 
-/** As many rows are read in a table; more intervals are told several in a row. */
+/** Most rows of the table; with more intervals, a row combines several. */
 const MOST_ROWS = 500;
 
-/** All lanes of a timeline as a table. */
 export function TimeTable({ timeline }: { timeline: PageTimeline }) {
   const [isOpen, setIsOpen] = useState(false);
   return h(
@@ -482,14 +483,14 @@ interface TimeStripProps {
   readonly data: PageData;
   readonly names: FrameNames;
   readonly state: Pick<PageState, "range">;
-  /** 1 for each context that is selected; absent: none is. */
+  /** 1 for each selected context; absent without a selection. */
   readonly selected?: Uint8Array | undefined;
   onChange(part: Pick<Partial<PageState>, "range">): void;
 }
 
-/** What happened when, by the clock of each tool; a range that is chosen here is what all views are of. */
+/** Timelines by the clock of each tool. A range selected here applies to all views. */
 export function TimeStrip({ data, names, state, selected, onChange }: TimeStripProps) {
-  // A run that was ended before its clock went on has no time.
+  // A run that ended before its clock advanced has no time axis.
   const timelines = data.timelines.filter(
     ({ start, ends }) => ends.length > 0 && ends[ends.length - 1] > start,
   );

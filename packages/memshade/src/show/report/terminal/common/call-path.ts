@@ -3,46 +3,49 @@ import { shortPlace } from "../../../../explain/analyses/frames/place-names.ts";
 import type { Screen } from "./screen.ts";
 import { displayWidth, printable } from "./text.ts";
 
-/** Both ends of a path and how many lie between them fit on a line. */
+/** Longest function name: both ends of a path and the count between them fit on a line. */
 const LONGEST_NAME = 28;
 
-/** A frame of a path, as it is printed. */
+/** A printed frame of a call path. */
 export interface PathFrame {
   readonly name: string;
   readonly file?: string | undefined;
   readonly line?: number | undefined;
-  /** The library that it is of; undefined for the program's own. */
+  /** Library of the frame; undefined for the program's own code. */
   readonly library?: string | undefined;
 }
 
 /**
- * Prints calls, innermost first: on one line, with those in the middle left out where they do not fit, or in full on a wide
- * screen. The last one shown is the outermost of the program's own. Nothing if there are none.
+ * Prints callers, innermost first. A wide screen shows all of them; a narrow one leaves out the middle if the
+ * line is too long. The outermost frame shown belongs to the program's own code. Prints nothing if there are
+ * no callers.
  *
  *     ← readPage (pager.c:88) ← … 4 more ← main (shell.c:9)
  */
-export function printCallers(screen: Screen, all: readonly PathFrame[], indent: string): void {
-  printChain(screen, all, `${indent}← `);
+export function printCallers(screen: Screen, frames: readonly PathFrame[], indent: string): void {
+  printChain(screen, frames, `${indent}← `);
 }
 
-/** The same behind other words than an arrow. */
-export function printChain(screen: Screen, all: readonly PathFrame[], lead: string): void {
+/** Prints a chain of frames like `printCallers`, with `lead` in place of the arrow. */
+export function printChain(screen: Screen, frames: readonly PathFrame[], lead: string): void {
   if (screen.isWide) {
-    if (all.length > 0)
-      screen.print(screen.paint.faint(lead + all.map((frame) => printable(wholeText(frame))).join(" ← ")));
+    if (frames.length > 0)
+      screen.print(screen.paint.faint(lead + frames.map((frame) => printable(wholeText(frame))).join(" ← ")));
     return;
   }
-  const own = all.findLastIndex(({ library }) => !isLibraryCaller(library));
-  // What called the program's main function tells nobody anything, but where that is all there is.
-  const shownFrames = all.slice(0, own + 1);
+  const own = frames.findLastIndex(({ library }) => !isLibraryCaller(library));
+  // Callers of the program's main function carry no information, unless the path has no other frames.
+  const shownFrames = frames.slice(0, own + 1);
   if (shownFrames.length === 0) return;
   const names = foldLibraries(shownFrames).map((frame) =>
     typeof frame === "string" ? `[${frame}]` : shortText(frame),
   );
   const line = (shown: number): string => {
-    const left = names.length - shown;
+    const hiddenCount = names.length - shown;
     const path =
-      left === 0 ? names : [...names.slice(0, shown - 1), `… ${left} more`, names[names.length - 1]];
+      hiddenCount === 0
+        ? names
+        : [...names.slice(0, shown - 1), `… ${hiddenCount} more`, names[names.length - 1]];
     return `${lead}${path.join(" ← ")}`;
   };
   if (screen.allFrames) {
@@ -59,7 +62,7 @@ export function printChain(screen: Screen, all: readonly PathFrame[], lead: stri
   screen.print(screen.paint.faint(line(shown)));
 }
 
-/** Frames with the name of the library for those that follow each other and are of one. */
+/** Replaces each run of frames of one library by the library's name. */
 export function foldLibraries<Frame extends { readonly library?: string | undefined }>(
   frames: readonly Frame[],
 ): (Frame | string)[] {
@@ -83,7 +86,7 @@ function shortText(frame: PathFrame): string {
   return place === undefined ? short : `${short} (${printable(place)})`;
 }
 
-/** Words on lines of at most `width` columns; a wider word stands alone. */
+/** Fills lines of at most `width` columns with words. A wider word gets a line of its own. */
 export function fillLines(words: readonly string[], width: number): string[] {
   const lines: string[] = [];
   for (const word of words) {

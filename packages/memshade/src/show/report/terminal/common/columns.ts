@@ -1,18 +1,20 @@
-/** Columns of text that goes to a pipe or a file, and of a terminal that does not say how wide it is. */
+/** Columns of text written to a pipe or file, or to a terminal of unknown width. */
 export const REPORT_COLUMNS = 80;
 
-/** Narrower terminals wrap lines; on wider ones the two ends of a line are too far apart to be read together. */
+/**
+ * Narrower terminals wrap lines. On wider ones the two ends of a line are too far apart to be read together.
+ */
 const LEAST_COLUMNS = 60;
 const MOST_COLUMNS = 200;
 
-/** A descriptor that text is written to. */
+/** A file descriptor that text is written to. */
 export interface TextTarget {
   readonly isTerminal: boolean;
-  /** Undefined where the terminal does not tell. */
+  /** Undefined if the terminal does not report its width. */
   readonly columns?: number | undefined;
 }
 
-/** Returns the columns that the lines of a report are made for. */
+/** Returns the number of columns that report lines are laid out for. */
 export function columnsOf({ isTerminal, columns = REPORT_COLUMNS }: TextTarget): number {
   return isTerminal ? Math.min(Math.max(columns, LEAST_COLUMNS), MOST_COLUMNS) : REPORT_COLUMNS;
 }

@@ -16,33 +16,30 @@ import { cutMiddle, padLeft, printable } from "./text.ts";
 
 export interface DiffTableOptions extends ScreenOptions {
   readonly rows: number;
-  /** The runs of both sides, as they were named. */
+  /** Runs of both sides, as the user named them. */
   readonly inputs: { readonly old: readonly string[]; readonly new: readonly string[] };
   /** Sentences: what the runs do not cover, and what cannot be compared. */
   readonly gaps: readonly string[];
-  /** What a person can act on, in one of the two only. */
+  /** Findings that only one of the two sides has. */
   readonly findings?: FindingDiff | undefined;
 }
 
-/** What is compared, and how it is written. */
 export interface DiffTable {
   readonly pairs: readonly { readonly old: number | undefined; readonly new: number | undefined }[];
   readonly changes: readonly Change<Measure>[];
-  /** The one that rows are ranked by. */
+  /** The measure that rows are ranked by. */
   readonly by: Change<Measure>;
-  /** What a row is. */
+  /** Noun for a row, such as `site`. */
   readonly noun: string;
-  /** What all of the measures are of: `the heap`. */
+  /** Scope of all measures: `the heap`. */
   readonly whole: string;
   formatOf(measure: Measure): (value: number) => string;
   headOf(measure: Measure): string;
-  /** Stands behind the noun, as the unit of all rows. */
   readonly unit?: string | undefined;
-  /** What a pair is, in at most `width` columns. */
+  /** Returns the name of a pair in at most `width` columns. */
   nameOf(screen: Screen, pair: number, width: number): string;
-  /** Lines below the row of a pair. */
+  /** Returns the lines below the row of a pair. */
   below?(screen: Screen, pair: number): string[];
-  /** Prints what else the head of the report says. */
   printHead?(screen: Screen): void;
 }
 
@@ -52,8 +49,8 @@ const SPREAD_WIDTH = 7;
 const PERCENT_WIDTH = 9;
 
 /**
- * Totals of two runs, then what changed most, a line each, and the findings that came or went. Where nothing at all differs, it says so
- * and shows no figures.
+ * Formats totals of two runs, then the largest changes, a line each, and the findings that came or went. If
+ * nothing differs, the text says so and shows no figures.
  */
 export function diffTableText(table: DiffTable, options: DiffTableOptions): string {
   const screen = new Screen(options);
@@ -73,7 +70,9 @@ export function diffTableText(table: DiffTable, options: DiffTableOptions): stri
     const several = runs.length > 1 ? `median of ${runs.length}: ` : "";
     const names = printable(runs.join(", "));
     const room = screen.width - 5 - several.length;
-    screen.print(faint(`${side}  ${several}${screen.shorten(names, cutMiddle(names, room))}`));
+    screen.print(
+      faint(`${side}  ${several}${screen.shorten(names, (columns) => cutMiddle(names, columns), room)}`),
+    );
   }
   printGaps(screen, options.gaps);
   table.printHead?.(screen);
@@ -99,8 +98,8 @@ export function diffTableText(table: DiffTable, options: DiffTableOptions): stri
     screen.print(`${numbers(screen, table, by.measure, cells)}  ${table.nameOf(screen, pair, room)}`);
     screen.print(...(table.below?.(screen, pair) ?? []));
   }
-  const left = ranking.length - options.rows;
-  if (left > 0) screen.print(faint(`  … and ${plural(left, `more ${noun}`)}: -n N shows them`));
+  const hiddenCount = ranking.length - options.rows;
+  if (hiddenCount > 0) screen.print(faint(`  … and ${plural(hiddenCount, `more ${noun}`)}: -n N shows them`));
   if (within > 0) screen.print(faint("  ~: runs of both sides have such values, so that it may be chance"));
   if (options.findings !== undefined) printFindingDiff(screen, options.findings);
   screen.printShortened();
@@ -171,7 +170,10 @@ function spreadOf(spread: Spread | undefined, pair: number): Spread["total"] | u
   );
 }
 
-/** How far values lie from their median, at most, as a part of it; nothing where all are the same. */
+/**
+ * Formats the largest distance of a value from the median, as a percentage of the median. Empty if all values
+ * are equal.
+ */
 function spreadText(median: number, [low, high]: readonly [number, number]): string {
   if (low === high) return "";
   if (median === 0) return "± ∞";
@@ -179,7 +181,7 @@ function spreadText(median: number, [low, high]: readonly [number, number]): str
   return `± ${percent < 0.95 ? "<1" : Math.round(Math.min(percent, 999))} %`;
 }
 
-/** How much more or less it is, of what it was; from ten times on, how many times that. */
+/** Formats a change as a percentage of the old value; from ten times on as a factor. */
 export function percentOf({ old, new: now }: OldAndNew, isIn: { old: boolean; new: boolean }): string {
   if (!isIn.old) return "new";
   if (!isIn.new) return "gone";

@@ -26,7 +26,9 @@ import { cutMiddle, printable, wrapWords } from "./text.ts";
 
 const SAID = "what the profiler took";
 
-/** Prints what profiling cost, at the end of a report. An earlier part of the same report may have printed it. */
+/**
+ * Prints the cost of profiling at the end of a report, unless an earlier part of the same report printed it.
+ */
 export function printCost(screen: Screen, presence: Presence | undefined, profilerBytes?: number): void {
   const facts: HeadFact[] = presenceInWords(screen, presence);
   if (facts.length === 0 && presence === undefined && profilerBytes !== undefined)
@@ -36,7 +38,10 @@ export function printCost(screen: Screen, presence: Presence | undefined, profil
   printFacts(screen, facts, 12);
 }
 
-/** Returns who took what, as labels with predicates. Empty where it is not known, or was printed before. */
+/**
+ * Returns the memory that profiler and process took, as labels with predicates. Empty if unknown or printed
+ * before.
+ */
 export function presenceInWords(
   screen: Screen,
   presence: Presence | undefined,
@@ -47,7 +52,7 @@ export function presenceInWords(
   const rewrote =
     `took ${formatBytes(shadow)} of shadow memory and tables, ${formatBytes(modules)} of rewritten modules and ` +
     `${formatBytes(recorded)} of recorded data; its own code and the engine's for the modules come on top`;
-  // Native programs run as they are.
+  // Native programs have no rewritten modules.
   const profiler =
     modules === 0
       ? `took ${formatBytes(shadow)} of tables and ${formatBytes(recorded)} of recorded data`
@@ -73,23 +78,25 @@ function processInWords({
 const GAPS_SHOWN = 12;
 const ALLOCATORS_SHOWN = 3;
 
-/** What ran and how it ended, then everything that the profile does not cover. */
+/** Prints the program, how it ended, and what the profile does not cover. */
 export function printTitle(screen: Screen, profile: HeapProfile): void {
   const { program, command, end } = profile.description;
   const title = `Heap profile${program === undefined ? "" : ` of ${screen.isWhole ? printable(program) : cutMiddle(printable(program), screen.width / 2)}`}`;
   screen.printEnds(title, end === undefined ? "" : endInWords(end), screen.paint.strong);
   if (command !== undefined && command.length > 0) {
     const line = printable(commandLine(command));
-    screen.print(screen.paint.faint(screen.shorten(line, cutMiddle(line, screen.width))));
+    screen.print(
+      screen.paint.faint(screen.shorten(line, (columns) => cutMiddle(line, columns), screen.width)),
+    );
   }
   if (end?.message !== undefined)
     printWrapped(screen, printable(end.message), "  ", "  ", screen.paint.warning);
   printGaps(screen, gapsOf(profile));
 }
 
-/** What the numbers do not cover, but for what the reader was told before. */
-export function printGaps(screen: Screen, all: readonly string[]): void {
-  const gaps = all.filter((gap) => !screen.said.has(gap));
+/** Prints the gaps of a profile that this report has not printed yet. */
+export function printGaps(screen: Screen, sentences: readonly string[]): void {
+  const gaps = sentences.filter((gap) => !screen.said.has(gap));
   for (const gap of gaps) screen.said.add(gap);
   if (gaps.length === 0) return;
   screen.print("", screen.paint.warning("! Read this first"));
@@ -115,19 +122,17 @@ export function isOfNativeRun(presence: Presence | undefined): boolean {
 /** A line of a report's head: what it is of, empty where the line above says it, and what there is to say. */
 export type HeadFact = readonly [label: string, value: string];
 
-/** Totals of the run, one line each. */
 export function printSummary(screen: Screen, profile: HeapProfile): void {
   screen.print("");
   printFacts(screen, heapFacts(screen, profile), 12);
 }
 
-/** Lines of a report's head, with so many columns for their labels. */
+/** Prints head lines whose labels take `columns` columns. */
 export function printFacts(screen: Screen, facts: readonly HeadFact[], columns: number): void {
   for (const [label, value] of facts)
     printWrapped(screen, value, `  ${screen.paint.faint(label.padEnd(columns))}`, " ".repeat(columns + 2));
 }
 
-/** What the head of a report on a heap says. */
 export function heapFacts(screen: Screen, profile: HeapProfile): HeadFact[] {
   const { clock, counters, host, importedFrom, totals } = profile.description;
   const { allocations, allocatedBytes, heapAccesses } = heapTotals(profile);
@@ -183,7 +188,7 @@ export function heapFacts(screen: Screen, profile: HeapProfile): HeadFact[] {
   return facts;
 }
 
-/** What a native program had in memory, beside its live blocks; undefined where nobody saw it. */
+/** Formats a native program's memory beside its live blocks; undefined if it was not recorded. */
 function memoryInWords(memory: ProcessMemory | undefined, liveBytes: number | undefined): string | undefined {
   if (memory === undefined) return undefined;
   const { residentBytes, peakBytes, allocator } = memory;
@@ -191,11 +196,11 @@ function memoryInWords(memory: ProcessMemory | undefined, liveBytes: number | un
     ...(liveBytes === undefined ? [] : [`${formatBytes(liveBytes)} live`]),
     ...(allocator === undefined ? [] : [`${formatBytes(allocator.freeBytes)} kept free by the allocator`]),
   ];
-  const what = parts.length === 0 ? "" : `: ${parts.join(", ")}`;
-  return `${formatBytes(residentBytes)} at the end (peak ${formatBytes(peakBytes)})${what}`;
+  const detail = parts.length === 0 ? "" : `: ${parts.join(", ")}`;
+  return `${formatBytes(residentBytes)} at the end (peak ${formatBytes(peakBytes)})${detail}`;
 }
 
-/** Names of programs that are named, those that allocated most. */
+/** Names of child programs shown; those that allocated most come first. */
 const CHILDREN_SHOWN = 5;
 
 function childrenInWords(children: readonly RunChild[]): string {
@@ -208,10 +213,10 @@ function childrenInWords(children: readonly RunChild[]): string {
 
 const THREADS_SHOWN = 6;
 
-/** Who allocates, those who allocate most first; undefined where there is one thread alone. */
-function threadsInWords(all: readonly RunThreads[]): string | undefined {
-  if (all.reduce((sum, { threads }) => sum + threads, 0) < 2) return undefined;
-  const named = all
+/** Lists the threads that allocate, largest first; undefined for a single thread. */
+function threadsInWords(threadGroups: readonly RunThreads[]): string | undefined {
+  if (threadGroups.reduce((sum, { threads }) => sum + threads, 0) < 2) return undefined;
+  const named = threadGroups
     .toSorted((a, b) => b.allocatedBytes - a.allocatedBytes)
     .map(({ name, threads, allocations, allocatedBytes }) => {
       const times = threads === 1 ? "" : ` ×${threads}`;
@@ -221,10 +226,10 @@ function threadsInWords(all: readonly RunThreads[]): string | undefined {
   return [...named.slice(0, THREADS_SHOWN), ...more].join(", ");
 }
 
-/** What another tool's file does not have. */
+/** Value shown for figures that another tool's file lacks. */
 const NOT_RECORDED = "not recorded";
 
-/** Where a profile has bytes in place of accesses. */
+/** Formats bytes read and written, for profiles that count them in place of accesses. */
 function readAndWritten({ contexts: { site } }: HeapProfile): string | undefined {
   if (site?.readBytes === undefined || site.writtenBytes === undefined) return undefined;
   const sum = (column: Float64Array) => column.reduce((total, bytes) => total + bytes, 0);
@@ -237,12 +242,12 @@ function lifetimesInWords({ kind, unit }: Clock): string {
   return `in ${printable(unit)} ${done} meanwhile (virtual clock)`;
 }
 
-/** What to look at when nothing was allocated. */
+/** Prints possible reasons why no allocation was recorded. */
 export function printNothingAllocated(screen: Screen, profile: HeapProfile): void {
   screen.print("", screen.paint.strong("No allocations were recorded."));
   const advice: string[] = [];
   for (const { name, allocator } of profile.modules) {
-    // Of one without an allocator the head of the report says why.
+    // The head of the report explains a module without an allocator.
     if (allocator === undefined || allocator.functions.length === 0) continue;
     const functions = allocator.functions.map((hooked) => hooked.name ?? `func[${hooked.index}]`);
     advice.push(`${name}: the program never called its allocator (${functions.join(", ")}).`);
@@ -262,12 +267,12 @@ const HOW_FOUND: { readonly [How in Exclude<RunAllocator["how"], "none">]: strin
   option: "as --allocator says",
 };
 
-/** The allocation functions of each module that has some, and how sure it is that they are. */
+/** Lists the allocation functions of each module, and how certain they are. */
 function allocatorsInWords({ modules }: HeapProfile): string[] {
-  const known = modules.filter(
+  const withAllocator = modules.filter(
     ({ allocator }) => allocator?.refused === undefined && (allocator?.functions.length ?? 0) > 0,
   );
-  const lines = known.slice(0, ALLOCATORS_SHOWN).map(({ name, allocator }) => {
+  const lines = withAllocator.slice(0, ALLOCATORS_SHOWN).map(({ name, allocator }) => {
     const { how, confirmed, functions } = allocator!;
     const names = functions
       .slice(0, 3)
@@ -275,16 +280,17 @@ function allocatorsInWords({ modules }: HeapProfile): string[] {
     const more = functions.length > 3 ? ` and ${functions.length - 3} more` : "";
     const found = how === "none" ? "" : `, ${HOW_FOUND[how]}`;
     const sure = confirmed === true ? ", confirmed by the run" : "";
-    return printable(`${names.join(", ")}${more}${known.length > 1 ? ` of ${name}` : ""}${found}${sure}`);
+    return printable(
+      `${names.join(", ")}${more}${withAllocator.length > 1 ? ` of ${name}` : ""}${found}${sure}`,
+    );
   });
-  return known.length > ALLOCATORS_SHOWN
-    ? [...lines, `and those of ${plural(known.length - ALLOCATORS_SHOWN, "more module")}`]
+  return withAllocator.length > ALLOCATORS_SHOWN
+    ? [...lines, `and those of ${plural(withAllocator.length - ALLOCATORS_SHOWN, "more module")}`]
     : lines;
 }
 
 const BINARIES_SHOWN = 6;
 
-/** Lines about the files of a native program's modules. */
 export function printBinaries(screen: Screen, profile: HeapProfile, label = "Binaries"): void {
   printFacts(screen, binaryFacts(screen, profile, label), 12);
 }
@@ -293,7 +299,10 @@ function binaryFacts(screen: Screen, profile: HeapProfile, label: string): HeadF
   return binariesInWords(screen, profile).map((words, index) => [index === 0 ? label : "", words]);
 }
 
-/** Where the files of a native program's modules were found, and what they know; which ones were not. */
+/**
+ * Lists the files of a native program's modules, the debug data each contains, and the files that were not
+ * found.
+ */
 function binariesInWords({ isWide }: Screen, { modules }: HeapProfile): string[] {
   const native = modules.filter(({ knows }) => knows !== undefined);
   const shown = isWide ? native : native.slice(0, BINARIES_SHOWN);
@@ -335,7 +344,6 @@ export function pathsAndSites(paths: number, sites: number): string {
   return `${plural(paths, "call path")} at ${plural(sites, "site")}`;
 }
 
-/** Prints words in lines no wider than the screen. */
 export function printWrapped(
   screen: Screen,
   text: string,

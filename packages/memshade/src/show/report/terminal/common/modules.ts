@@ -3,7 +3,7 @@ import { printWrapped } from "./header.ts";
 import type { Screen } from "./screen.ts";
 import { padLeft, padRight, printable } from "./text.ts";
 
-/** What a reader recognizes a module by. */
+/** Properties by which a reader recognizes a module. */
 interface ListedModule {
   readonly name: string;
   readonly bytes?: number | undefined;
@@ -14,7 +14,10 @@ const MODULES_SHOWN = 12;
 const EXPORTS_SHOWN = 4;
 const HEADING = "Modules";
 
-/** Which module is which, where some came without a file: their names are made up. Once in a report. */
+/**
+ * Prints the module list if some modules came without a file, so that their names are made up. Once per
+ * report.
+ */
 export function printModules(screen: Screen, modules: readonly ListedModule[]): void {
   const unknown = modules.filter(({ exports }) => exports !== undefined);
   if (modules.length < 2 || unknown.length === 0 || screen.said.has(HEADING)) return;
@@ -25,9 +28,10 @@ export function printModules(screen: Screen, modules: readonly ListedModule[]): 
   for (const { name, bytes, exports = [] } of shown) {
     const size = bytes === undefined ? "" : formatBytes(bytes);
     const more = exports.length > EXPORTS_SHOWN ? ", …" : "";
-    const told = exports.length === 0 ? "" : `exports ${exports.slice(0, EXPORTS_SHOWN).join(", ")}${more}`;
+    const exportsText =
+      exports.length === 0 ? "" : `exports ${exports.slice(0, EXPORTS_SHOWN).join(", ")}${more}`;
     const lead = `  ${padRight(printable(name), width)} ${padLeft(size, 9)}  `;
-    printWrapped(screen, printable(told), lead, " ".repeat(lead.length));
+    printWrapped(screen, printable(exportsText), lead, " ".repeat(lead.length));
   }
   if (modules.length > shown.length)
     screen.print(

@@ -1,4 +1,4 @@
-/** Styles by what they say. Each returns its text, with or without escape sequences around it. */
+/** Styles by meaning. Each function returns its text, with or without escape sequences around it. */
 export interface Paint {
   readonly heading: (text: string) => string;
   readonly strong: (text: string) => string;
@@ -6,7 +6,7 @@ export interface Paint {
   readonly amount: (text: string) => string;
   readonly bar: (text: string) => string;
   readonly warning: (text: string) => string;
-  /** The row that keys act on. */
+  /** Style of the selected row. */
   readonly selected: (text: string) => string;
 }
 
@@ -40,7 +40,7 @@ export function createPaint(useColors: boolean): Paint {
   return useColors ? COLORS : NO_COLORS;
 }
 
-/** Colours on a terminal, unless NO_COLOR is set to anything or the terminal is a dumb one. */
+/** True for a terminal, unless NO_COLOR is set to a non-empty value or TERM is `dumb`. */
 export function wantsColors(
   choice: ColorChoice,
   isTerminal: boolean,

@@ -11,7 +11,9 @@ import { cutMiddle, displayWidth, printable } from "./text.ts";
 
 const NOUNS = { path: "call path", site: "site", function: "function" } as const;
 
-/** Totals of two runs, then the places that changed most, and the findings that came or went. */
+/**
+ * Formats totals of two runs, then the code locations that changed most, and the findings that came or went.
+ */
 export function placeDiffTable(
   diff: PlaceDiff,
   change: PlaceChange,
@@ -40,7 +42,7 @@ function ofMeasure(change: PlaceChange): Change<Measure> {
   return { ...change, measure: measure(change.measure.id) };
 }
 
-/** `parse (parse.c:88)`; of a call path with the functions that led there. */
+/** Formats `parse (parse.c:88)`; a call path is followed by its callers. */
 function nameOf(
   screen: Screen,
   group: PlaceDiff["group"],
@@ -52,10 +54,14 @@ function nameOf(
   if (own.isWord === true) return `[${own.function}]`;
   const line = group === "function" ? undefined : shortPlace(own);
   const place = line === undefined ? "" : ` (${printable(line)})`;
-  const behind = callers.map(({ function: name = "?" }) => ` ← ${bareName(name)}`).join("");
+  const callersText = callers.map(({ function: name = "?" }) => ` ← ${bareName(name)}`).join("");
   const name = functionInWords({ function: own.function });
-  if (screen.isWhole) return `${name}${place}${behind}`;
-  const short = screen.shorten(name, shortenName(name, Math.max(1, room - displayWidth(place))));
+  if (screen.isWhole) return `${name}${place}${callersText}`;
+  const short = screen.shorten(
+    name,
+    (columns) => shortenName(name, columns),
+    Math.max(1, room - displayWidth(place)),
+  );
   const rest = room - displayWidth(short) - displayWidth(place);
-  return `${short}${place}${screen.shorten(behind, cutMiddle(behind, Math.max(0, rest)))}`;
+  return `${short}${place}${screen.shorten(callersText, (columns) => cutMiddle(callersText, columns), Math.max(0, rest))}`;
 }

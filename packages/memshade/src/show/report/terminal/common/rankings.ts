@@ -1,16 +1,22 @@
 import type { Screen } from "./screen.ts";
 import { displayWidth, printable } from "./text.ts";
 
-/** Says what else can be ranked, as commands to type: a name without room for it on a line stays whole on one of its own. */
+/**
+ * Prints further rankings as commands to type. A command is never cut: if all keys do not fit on the line,
+ * `KEY` stands for them.
+ */
 export function printRankings(screen: Screen, input: string, keys: readonly string[]): void {
   if (keys.length === 0) return;
   const { faint } = screen.paint;
   const run = /^[\w./%+-]+$/.test(input) ? input : `'${printable(input)}'`;
-  const all = `  memshade top ${run} --by ${keys.join("|")}`;
-  const one = `  memshade top ${run} --by KEY`;
+  const fullCommand = `  memshade top ${run} --by ${keys.join("|")}`;
+  const shortCommand = `  memshade top ${run} --by KEY`;
   const fits = (line: string): boolean => screen.isWide || displayWidth(line) <= screen.width;
   screen.print(faint("Other rankings:"));
-  if (fits(all)) screen.print(faint(all));
+  if (fits(fullCommand)) screen.print(faint(fullCommand));
   else
-    screen.print(faint(fits(one) ? one : "  memshade top DIR --by KEY"), faint(`  KEY: ${keys.join(", ")}`));
+    screen.print(
+      faint(fits(shortCommand) ? shortCommand : "  memshade top DIR --by KEY"),
+      faint(`  KEY: ${keys.join(", ")}`),
+    );
 }

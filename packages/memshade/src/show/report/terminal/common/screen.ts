@@ -5,8 +5,9 @@ import type { Paint } from "./paint.ts";
 import { cutMangled, displayWidth, printable, takeEnd } from "./text.ts";
 
 /**
- * Shortens function names of C++ and Rust to `width` columns. Parameters go first, then template arguments, then outer namespaces.
- * The function's own name is never cut: a line may become longer than the terminal is wide. A mangled name, which nobody can read, is.
+ * Shortens function names of C++ and Rust to `width` columns. Parameters go first, then template arguments,
+ * then outer namespaces. The function's own name is never cut, so a line may exceed the terminal's width.
+ * Only mangled names are cut.
  *
  *     std::vector<int, std::allocator<int> >::push_back(int const&)
  *     std::vector<int, std::allocator<int> >::push_back(…)
@@ -33,14 +34,18 @@ export function shortenName(name: string, width: number): string {
   );
 }
 
-/** In fewer columns, a name alone is shown. */
+/** Least columns for a name with its location; with fewer, the name stands alone. */
 const LEAST_PLACED = 12;
-/** A place behind a function, and the part of a library that it goes through: `load (load.cc:7) via std::vector::push_back`. */
+/**
+ * Matches a function with its location and the library function it calls: `load (load.cc:7) via
+ * std::vector::push_back`.
+ */
 const PLACED = /^(.*) (\([^()]*\))(?: via .*)?$/;
 
 /**
- * A function with its place, made to fit. The place tells rows of one function apart, so it is kept, and the name is shortened; of a long
- * place, the end is kept, which has the line. What it goes through is left out first.
+ * Shortens a function with its location. The location distinguishes rows of one function, so the name is
+ * shortened first. A long location keeps its end, which has the line. The library function is left out first
+ * of all.
  *
  *     load (load.cc:7) via std::vector::push_back
  *     load (load.cc:7)
@@ -55,10 +60,10 @@ export function shortenPlace(text: string, width: number): string {
   return `${shortenName(name, Math.ceil(width / 2))} (…${takeEnd(place, Math.floor(width / 2) - 3)}`;
 }
 
-/** A name of Kotlin or Java: `kotlin.collections.ArrayList.<init>`. */
+/** Matches a name of Kotlin or Java: `kotlin.collections.ArrayList.<init>`. */
 const PACKAGED = /^[\w$]+(\.([\w$]+|<[\w-]+>))+$/;
 
-/** A method of a Rust trait: `<alloc::vec::Vec as core::ops::drop::Drop>::drop`. */
+/** Matches a method of a Rust trait: `<alloc::vec::Vec as core::ops::drop::Drop>::drop`. */
 const TRAIT_METHOD = /^<([^<>]+) as ([^<>]+)>::([^<>:]+)$/;
 
 const lastPart = (path: string): string => path.slice(path.lastIndexOf("::") + 1).replace(/^:/, "");
@@ -76,29 +81,32 @@ function withoutNamespaces(name: string): string[] {
 
 export interface ScreenOptions {
   readonly paint: Paint;
-  /** Columns that lines are made for. Longer lines have a name that is longer still, or are of a screen that is wide or uncut. */
+  /**
+   * Columns that lines are laid out for. Longer lines occur with longer names, and on screens that are wide
+   * or uncut.
+   */
   readonly width: number;
-  /** False for pipes and files: names, places and command lines stand in full. True by default. */
+  /** False for pipes and files: names, locations and command lines are printed in full. True by default. */
   readonly isCut?: boolean | undefined;
-  /** Nothing is shortened: full names, complete call paths, lines as long as they get. */
+  /** True to shorten nothing: full names, complete call paths, lines of any length. */
   readonly isWide: boolean;
-  /** Call paths are shown with all their frames, in as many lines as they need. */
+  /** True to show call paths with all their frames, in as many lines as they need. */
   readonly allFrames?: boolean | undefined;
-  /** Lines of callers below a row of a wide screen, at most. */
+  /** Most lines of callers below a row of a wide screen. */
   readonly callerLines?: number | undefined;
-  /** Sentences that an earlier part of the same report has said; what is said is added. */
+  /** Sentences that an earlier part of the same report printed. The screen adds its own. */
   readonly said?: Set<string> | undefined;
 }
 
-/** Lines of callers below a row: more than a screen has. */
+/** Default number of caller lines below a row: more than a screen has. */
 export const USUAL_CALLER_LINES = 50;
 
-/** Lines of a report, and whether something had to be shortened to fit. */
+/** Collects the lines of a report, and records whether a name was shortened. */
 export class Screen {
   readonly paint: Paint;
   readonly width: number;
   readonly isWide: boolean;
-  /** Names, places and command lines stand in full. */
+  /** True to print names, locations and command lines in full. */
   readonly isWhole: boolean;
   readonly callerLines: number;
   readonly allFrames: boolean;
@@ -128,40 +136,41 @@ export class Screen {
     this.#lines.push(...lines.map((line) => line.trimEnd()));
   }
 
-  /** A function name in at most `width` columns. */
+  /** Shortens a function name to at most `width` columns. */
   fit(name: string, width: number): string {
-    return this.shorten(name, shortenName(name, this.isWhole ? Number.POSITIVE_INFINITY : width));
+    return this.shorten(name, (columns) => shortenName(name, columns), width);
   }
 
-  /** The same of a function with its place, as `placeOf` has it. */
+  /** Shortens a function with its location, in the form that `placeOf` returns. */
   fitPlace(place: string, width: number): string {
-    return this.shorten(place, shortenPlace(place, this.isWhole ? Number.POSITIVE_INFINITY : width));
+    return this.shorten(place, (columns) => shortenPlace(place, columns), width);
   }
 
-  /** The same with another way to shorten. */
-  shorten(name: string, shortened: string): string {
-    if (this.isWhole) return printable(name);
-    if (shortened !== printable(name)) this.isShortened = true;
-    return shortened;
+  /** Shortens a name by a function of the columns that it may take. With `isWide` the name stands as recorded. */
+  shorten(name: string, shortened: (columns: number) => string, columns: number): string {
+    if (this.isWide) return printable(name);
+    const text = shortened(this.isWhole ? Number.POSITIVE_INFINITY : columns);
+    if (!this.isWhole && text !== printable(name)) this.isShortened = true;
+    return text;
   }
 
-  /** The lines of callers below a row of a wide screen: as many as are wanted, and how many more there are. */
-  bounded(lines: readonly string[], margin: string, all = lines.length): string[] {
+  /** Limits the caller lines below a row of a wide screen; a last line counts the rest. */
+  bounded(lines: readonly string[], margin: string, count = lines.length): string[] {
     const shown = lines.slice(0, this.callerLines);
-    const left = all - shown.length;
-    return left === 0
+    const hiddenCount = count - shown.length;
+    return hiddenCount === 0
       ? shown
-      : [...shown, `${margin}… and ${plural(left, "more line")}: --lines N shows them`];
+      : [...shown, `${margin}… and ${plural(hiddenCount, "more line")}: --lines N shows them`];
   }
 
-  /** Left and right text on one line; the right one wraps to the next line where both do not fit. */
+  /** Prints left and right text on one line. The right text moves to the next line if both do not fit. */
   printEnds(left: string, right: string, paintLeft: (text: string) => string): void {
     const gap = this.width - displayWidth(left) - displayWidth(right);
     if (gap < 2) this.print(paintLeft(left), `  ${right}`);
     else this.print(paintLeft(left) + " ".repeat(gap) + right);
   }
 
-  /** Says, where it is so, that names were shortened. */
+  /** Prints a note if names were shortened. */
   printShortened(): void {
     if (this.isShortened) this.print(this.paint.faint("  Names are shortened: --wide shows them in full"));
   }

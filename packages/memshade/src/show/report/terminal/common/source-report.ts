@@ -4,11 +4,14 @@ import { printWrapped } from "./header.ts";
 import { Screen, type ScreenOptions } from "./screen.ts";
 import { cutEnd, padLeft, printable } from "./text.ts";
 
-/** Lines of source shown before and behind a line with figures. */
+/** Source lines shown before and after a line with figures. */
 const AROUND = 2;
 const USUAL_ROWS = 10;
 const COLUMN = 10;
-/** Room that is kept for the text of a line: with less, columns are left out, the last ones first. */
+/**
+ * Columns reserved for the source text. Figure columns that would take from them are left out, the last ones
+ * first.
+ */
 const LEAST_TEXT = 40;
 
 const TITLES: { readonly [Tool in SourceTable["tool"]]: string } = {
@@ -21,15 +24,14 @@ const TITLES: { readonly [Tool in SourceTable["tool"]]: string } = {
 const NO_LINES =
   "No source lines to show: the run has no such figures, or its modules have no debug information or were not found.";
 
-/** Source text by file name, split into lines; undefined where the file was not found. */
+/** Returns the text of a source file, split into lines; undefined if the file was not found. */
 export type SourceReader = (file: string) => readonly string[] | undefined;
 
 export interface SourceReportOptions extends ScreenOptions {
-  /** Lines with figures to show. */
   readonly rows?: number | undefined;
 }
 
-/** The lines that matter most to a tool, with their figures beside the source text. */
+/** Formats the source lines with the largest figures, each figure beside its line. */
 export function sourceReport(table: SourceTable, read: SourceReader, options: SourceReportOptions): string {
   const screen = new Screen(options);
   const { lines } = table;
@@ -56,10 +58,10 @@ export function sourceReport(table: SourceTable, read: SourceReader, options: So
   return screen.text();
 }
 
-/** A column of the table, with its place among the values of a line. */
+/** A column of the table, with its index among the values of a line. */
 type ShownColumn = SourceColumn & { readonly at: number };
 
-/** The columns that have values, as many as leave room for the text. */
+/** Returns the columns that have values, as many as leave room for the source text. */
 function columnsOf(screen: Screen, { columns, lines }: SourceTable): ShownColumn[] {
   const filled = columns
     .map((column, at) => ({ ...column, at }))
@@ -68,14 +70,14 @@ function columnsOf(screen: Screen, { columns, lines }: SourceTable): ShownColumn
   return filled.slice(0, Math.max(1, Math.floor((screen.width - LEAST_TEXT) / COLUMN)));
 }
 
-/** The lines of one file that are shown, with those around them. */
+/** The shown lines of one file, with their surrounding lines. */
 class FileLines {
   readonly #screen: Screen;
   readonly #columns: readonly ShownColumn[];
   readonly #byNumber: ReadonlyMap<number, SourceLine>;
   readonly #text: readonly string[] | undefined;
   readonly #numbers: readonly number[];
-  /** Of line numbers. */
+  /** Width of line numbers. */
   readonly #width: number;
 
   constructor(
@@ -88,7 +90,7 @@ class FileLines {
     this.#columns = columns;
     this.#byNumber = new Map(lines.map((line) => [line.line, line]));
     this.#text = text;
-    this.#numbers = [...this.#byNumber.keys()].sort((one, other) => one - other);
+    this.#numbers = [...this.#byNumber.keys()].sort((a, b) => a - b);
     this.#width = String((this.#numbers.at(-1) ?? 0) + AROUND).length;
   }
 

@@ -1,6 +1,6 @@
 export { printable } from "../../../../profile/model/printable.ts";
 
-/** The terminal columns that a text takes. It must not contain escape sequences. */
+/** Returns the terminal columns that a text takes. The text must not contain escape sequences. */
 export function displayWidth(text: string): number {
   let width = 0;
   for (const character of text) width += characterWidth(character.codePointAt(0)!);
@@ -15,12 +15,12 @@ export function padRight(text: string, width: number): string {
   return text + " ".repeat(Math.max(0, width - displayWidth(text)));
 }
 
-/** A linker's name of C++ (Itanium, Microsoft) or Rust that nobody could read, with what may stand in front of it. */
+/** Matches a mangled linker name of C++ (Itanium, Microsoft) or Rust, with its prefix. */
 const MANGLED = /(?<![\w@?])(?:\w+\$)?(?:_{1,4}Z[\w$.]+|_{1,2}R[A-Z0-9][\w$.]*|\?[\w?@$]+@[\w?@$]*)/g;
 
 /**
- * Cuts the middle out of a text that is too wide: `std::vec…::push_back`. Where that would leave the two ends of one mangled
- * name, which are of no use to anybody, the end is cut off.
+ * Cuts the middle out of a text that is too wide: `std::vec…::push_back`. If both ends belong to one mangled
+ * name, its end is cut off, because two halves of a mangled name are useless.
  */
 export function cutMiddle(text: string, width: number): string {
   if (displayWidth(text) <= width) return text;
@@ -37,24 +37,26 @@ export function cutMiddle(text: string, width: number): string {
   return `${start}…${end}`;
 }
 
-/** Cuts the end off a mangled name that is too wide. Other names stay whole. */
+/** Cuts the end off a mangled name that is too wide. Other names are returned whole. */
 export function cutMangled(name: string, width: number): string {
   return name.search(MANGLED) < 0 ? name : cutEnd(name, width);
 }
 
-/** Cuts the end off a text that is too wide. */
 export function cutEnd(text: string, width: number): string {
   return displayWidth(text) <= width ? text : `${takeStart(text, Math.max(width - 1, 0))}…`;
 }
 
-/** A pause between words: a number stays with its sign of percent, and what is quoted for the shell in one piece. */
+/**
+ * Matches a break between words. A number stays with its per cent sign, and text quoted for the shell stays
+ * in one piece.
+ */
 const PAUSE = /((?<=\s)'[^']*'\S*)|\s+(?!%(?:\W|$))/;
-/** What is to be typed as it stands: quoted for the shell, or an option's `name=value`. */
+/** Matches text that the user types as printed: quoted for the shell, or an option's `name=value`. */
 const TYPED = /^(?:'.|\w+=)/;
 
 /**
- * Lines of words, each line at most `width` columns. A word that is wider stands alone, cut; but what is to be typed
- * stays whole.
+ * Wraps words to lines of at most `width` columns. A wider word gets a line of its own and is cut, unless the
+ * user has to type it.
  */
 export function wrapWords(text: string, width: number): string[] {
   const lines: string[] = [];
@@ -71,7 +73,7 @@ export function wrapWords(text: string, width: number): string[] {
   return line === "" ? lines : [...lines, line];
 }
 
-/** A bar of `width` columns at most, in eighths of a column; never empty for a part above 0. */
+/** Draws a bar of at most `width` columns, in eighths of a column; never empty for a part above 0. */
 export function bar(part: number, whole: number, width: number): string {
   if (part <= 0 || whole <= 0) return "";
   const eighths = Math.max(1, Math.round(Math.min(part / whole, 1) * width * 8));
@@ -99,7 +101,7 @@ function characterWidth(codePoint: number): number {
   return isWide(codePoint) ? 2 : 1;
 }
 
-/** The blocks of East Asian wide characters and of pictographs. */
+/** True for East Asian wide characters and pictographs. */
 function isWide(codePoint: number): boolean {
   return (
     (codePoint >= 0x1100 && codePoint <= 0x115f) ||

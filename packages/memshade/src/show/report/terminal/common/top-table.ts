@@ -35,16 +35,16 @@ export interface TopTableOptions extends ScreenOptions {
   readonly rows: number;
 }
 
-/** At least; wider where a value would touch the column before. */
+/** Least width; a column is wider if a value would touch the column before it. */
 const COLUMN_WIDTH = 10;
 const LEAST_GAP = 1;
-/** Of lifetimes with the unit of the virtual clock. */
+/** Width of lifetimes, which include the unit of the virtual clock. */
 const LIFETIME_WIDTH = 15;
 const PERCENT_WIDTH = 8;
 const PATH_INDENT = 6;
 const LONGEST_TYPE = 24;
 
-/** A column of a table, with the text of each row. */
+/** A table column with the text of each row. */
 interface TopColumn {
   readonly head: string;
   readonly width: number;
@@ -55,27 +55,26 @@ interface TopContents {
   readonly title: string;
   readonly summary: string;
   readonly gaps: readonly string[];
-  /** What a row is. */
+  /** Noun for a row, such as `site`. */
   readonly noun: string;
-  /** What there is to say where there are no rows. */
+  /** Sentence in place of an empty table. */
   readonly nothing: string;
-  /** Numbers of all rows, the first one first, and the amount of each. */
+  /** Row numbers in ranked order; `values` has the amount of each row. */
   readonly ranked: readonly number[];
   readonly values: ArrayLike<number>;
-  /** How sums are written; undefined where amounts do not add up. */
+  /** Formats sums; undefined if amounts do not add up. */
   readonly format: ((amount: number) => string) | undefined;
   readonly columns: readonly TopColumn[];
-  /** Prints what else the head says. */
   readonly printHead?: (screen: Screen) => void;
-  /** A row's place in so many columns. */
+  /** Returns the name of a row in `width` columns. */
   readonly name: (screen: Screen, row: number, width: number) => string;
-  /** Prints what stands below a row. */
+  /** Prints the lines below a row. */
   readonly printBelow: (screen: Screen, row: number, indent: number) => void;
-  /** Sentences below the rows. */
+  /** Sentences below the table. */
   readonly remarks: readonly string[];
 }
 
-/** The one table of rankings: a line a row, with amount, share, a few further columns and the place. */
+/** Formats a ranking: a line per row, with amount, share, further columns and the location. */
 function tableText(contents: TopContents, options: TopTableOptions): string {
   const { ranked, values, noun } = contents;
   const screen = new Screen(options);
@@ -96,9 +95,9 @@ function tableText(contents: TopContents, options: TopTableOptions): string {
   const heads = columns.map(({ head, width }) => padLeft(head, width)).join("");
   screen.print(screen.paint.faint(`${heads}  ${noun.toUpperCase()}`));
   for (const row of shown) {
-    const [first, ...others] = columns.map(({ width, cell }) => padLeft(cell(row), width));
+    const [first, ...furtherCells] = columns.map(({ width, cell }) => padLeft(cell(row), width));
     const name = contents.name(screen, row, screen.width - left);
-    screen.print(`${screen.paint.amount(first!)}${others.join("")}  ${name}`);
+    screen.print(`${screen.paint.amount(first!)}${furtherCells.join("")}  ${name}`);
     contents.printBelow(screen, row, left);
   }
   printOmitted(screen, ranked.slice(options.rows), values, contents.format, noun);
@@ -107,7 +106,7 @@ function tableText(contents: TopContents, options: TopTableOptions): string {
   return screen.text();
 }
 
-/** Places ranked by a measure. */
+/** Formats code locations ranked by a measure. */
 export function topTable(ranking: Ranking, profiles: MeasuredProfiles, options: TopTableOptions): string {
   const { measure, order, groups, ranked, values, rest, total } = ranking;
   const { tool, title } = measure;
@@ -127,7 +126,7 @@ export function topTable(ranking: Ranking, profiles: MeasuredProfiles, options: 
     {
       title: `${order === "largest" ? most : least} ${title}`,
       summary: `${total === undefined ? "" : `${format(total)} in `}${plural(ranked.length, noun)}`,
-      // Callers are shown of call paths alone.
+      // Only call paths have callers.
       gaps: [...gapsOfTool(tool, profiles), ...(groups.by === "path" ? stacks.gaps : [])],
       noun,
       nothing: `no ${noun} has ${title}`,
@@ -137,7 +136,7 @@ export function topTable(ranking: Ranking, profiles: MeasuredProfiles, options: 
       columns: [
         columnOf(measure, values, clock),
         ...(total === undefined ? [] : [share]),
-        ...ranking.beside.map((other) => columnOf(other.measure, other.values, clock)),
+        ...ranking.beside.map((column) => columnOf(column.measure, column.values, clock)),
       ],
       ...names,
       remarks: [
@@ -152,9 +151,10 @@ export function topTable(ranking: Ranking, profiles: MeasuredProfiles, options: 
   );
 }
 
-/** Words for the two ends of a ranking: a sum has most of something, and a single amount is large. */
+/** Returns the words for both ends of a ranking. Accesses are counted, so the fewest come last. */
 function extremesOf({ combine, unit }: Measure): readonly [most: string, least: string] {
-  if (combine === "sum" || unit === "accessesPerByte") return ["Most", "Least"];
+  if (unit === "accessesPerByte") return ["Most", "Fewest"];
+  if (combine === "sum") return ["Most", "Least"];
   return unit === "clock" ? ["Longest", "Shortest"] : ["Largest", "Smallest"];
 }
 
@@ -190,7 +190,7 @@ function heapNames({ heap }: MeasuredProfiles, { by }: RowGroups): RowNames {
   };
 }
 
-/** Tools whose places have names of their own. */
+/** Tools with row names of their own. */
 const ROW_NAMES: Readonly<
   Partial<Record<MeasuredTool, (profiles: MeasuredProfiles, groups: RowGroups) => RowNames>>
 > = { heap: heapNames };
@@ -222,7 +222,10 @@ function stackNames(
   };
 }
 
-/** `sweep (sweep.c:7) via memset`, `add (library.kt:17) ArrayList`; what has no line is named by its offset. */
+/**
+ * Formats `sweep (sweep.c:7) via memset`, `add (library.kt:17) ArrayList`; code without a line is named by
+ * its offset.
+ */
 function placeName(
   screen: Screen,
   {
@@ -259,7 +262,7 @@ function placeText({ file, line, approximate, address }: MeasuredFrame, isWide: 
   return address === undefined ? "" : ` (${codeOffset(address)})`;
 }
 
-/** What the second place did to the bytes of the first. */
+/** Relation of the second location to the bytes of the first. */
 const LINKS: Readonly<Record<PairKind, string>> = {
   overwritten: "overwritten by",
   deallocated: "freed by",
@@ -271,7 +274,7 @@ const LINKS: Readonly<Record<PairKind, string>> = {
 const ORIGINS = { init: "a data segment", zero: "memory as the system gave it" } as const;
 const LABEL_WIDTH = 18;
 
-/** Pairs of places: the one, what the other did to it, and the callers that both have. */
+/** Formats pairs of locations: the first, the effect of the second, and the callers that both share. */
 export function pairTable(
   title: string,
   pairs: readonly PairRow[],

@@ -22,7 +22,7 @@ const COUNT_WIDTH = 10;
 const PERCENT_WIDTH = 8;
 const BAR_WIDTH = 14;
 
-/** How large blocks are, and how long they live. */
+/** Prints histograms of block sizes and lifetimes. */
 export function printBlockHistograms(screen: Screen, profile: HeapProfile): void {
   const { clock } = profile.description;
   print(screen, "How large blocks are", sizeHistogram(profile), formatBytes);

@@ -14,21 +14,21 @@ import { type Screen, shortenName } from "../common/screen.ts";
 import { cutMiddle, displayWidth, printable } from "../common/text.ts";
 import { placeInWords } from "./site-names.ts";
 
-/** Callers below this part of their site are counted, not shown. */
+/** Callers with a smaller part of their site are counted, not shown. */
 const SMALLEST_PART = 0.05;
 const LINES_PER_CHAIN = 2;
 const LONGEST_NAME = 36;
 
 /**
- * The callers of a site, innermost first, as a tree: frames with a single caller follow each other on a
- * line, a fork gets a branch for each caller with its part of the site.
+ * Formats the callers of a site, innermost first, as a tree. Frames with a single caller share a line; a fork
+ * gets a branch per caller, with its part of the site.
  *
  *     ← fetchPage (pager.c:88) ← readPage (pager.c:140)
  *     ├ 80.0 % ← moveToRoot (btree.c:12) ← … 3 more ← main (shell.c:9)
  *     └ 20.0 % ← balance (btree.c:70) ← … 5 more ← main (shell.c:9)
  *
- * At most `lineLimit` lines, or what a wide screen has for them: the heaviest branches come first, and "…" stands where
- * a fork is not shown.
+ * Prints at most `lineLimit` lines, or the limit of a wide screen. The heaviest branches come first; "…"
+ * marks a fork that is left out.
  */
 export function callerLines(
   screen: Screen,
@@ -45,8 +45,8 @@ export function callerLines(
   const margin = " ".repeat(indent);
   const draw = (isShown: (caller: CallerNode) => boolean) =>
     new CallerTreeLines(screen, profile, total, isShown).lines(callers, site, total, margin);
-  const all = screen.isWide ? draw(() => true) : [];
-  if (screen.isWide && all.length <= screen.callerLines) return all;
+  const allLines = screen.isWide ? draw(() => true) : [];
+  if (screen.isWide && allLines.length <= screen.callerLines) return allLines;
   const mostLines = screen.isWide
     ? screen.callerLines
     : screen.allFrames
@@ -65,10 +65,10 @@ export function callerLines(
     candidates.push(...forkAbove(heaviest.callers, heaviest.value));
   }
   const lines = draw((caller) => shown.has(caller));
-  return screen.isWide ? screen.bounded(lines, margin, all.length) : lines;
+  return screen.isWide ? screen.bounded(lines, margin, allLines.length) : lines;
 }
 
-/** The branches of the next fork outwards: callers that are alone are no fork. */
+/** Returns the branches of the next fork outwards, past levels with a single caller. */
 function forkAbove(callers: readonly CallerNode[], value: number): readonly CallerNode[] {
   let level = callers;
   while (level.length === 1 && level[0]!.value === value) level = level[0]!.callers;
@@ -76,8 +76,8 @@ function forkAbove(callers: readonly CallerNode[], value: number): readonly Call
 }
 
 /**
- * One line: some facts, the heaviest call path of a site, and how many more there are. A wide screen gets
- * the tree of all of them below the facts.
+ * Formats one line: facts, the heaviest call path of a site, and the number of other paths. A wide screen
+ * shows the tree of all paths below the facts.
  */
 export function heaviestPathLine(
   screen: Screen,
@@ -93,19 +93,19 @@ export function heaviestPathLine(
   }
   const weighty = contexts.filter((context) => values[context]! > 0);
   const heaviest = weighty.reduce((best, context) => (values[context]! > values[best]! ? context : best));
-  const others = new Set(weighty.map((context) => profile.contexts.stack[context])).size - 1;
-  if (others > 0) screen.isShortened = true;
+  const otherCount = new Set(weighty.map((context) => profile.contexts.stack[context])).size - 1;
+  if (otherCount > 0) screen.isShortened = true;
   return pathLine(
     screen,
     profile,
     heaviest,
     indent,
     facts,
-    others === 0 ? "" : `  (+${plural(others, "path")})`,
+    otherCount === 0 ? "" : `  (+${plural(otherCount, "path")})`,
   );
 }
 
-/** The callers of one context on one line (several on a wide screen), between some facts and a remark. */
+/** Formats the callers of one context on one line (several on a wide screen), between facts and a remark. */
 export function pathLine(
   screen: Screen,
   profile: HeapProfile,
@@ -130,11 +130,10 @@ export function pathLine(
   const place = { first, hanging: margin, lineLimit: 1, reservedWidth: displayWidth(remark) };
   let lines = chainLines(screen, profile, shown, place);
   const width = displayWidth(lines.at(-1)! + remark);
-  // Facts that leave no room for a caller have a line of their own.
   const isApart = facts !== "" && !screen.isWide && width > screen.width;
   if (isApart) lines = [first.trimEnd(), ...chainLines(screen, profile, shown, { ...place, first: margin })];
-  const told = [...lines.slice(0, -1), lines.at(-1)! + remark];
-  return screen.isWide ? screen.bounded(told, margin) : told;
+  const linesWithRemark = [...lines.slice(0, -1), lines.at(-1)! + remark];
+  return screen.isWide ? screen.bounded(linesWithRemark, margin) : linesWithRemark;
 }
 
 function rootInWords(profile: HeapProfile): string {
@@ -156,7 +155,9 @@ class CallerTreeLines {
     this.#isShown = isShown;
   }
 
-  /** Lines for `callers` of a frame that weighs `value`, of which a rest may have no caller. */
+  /**
+   * Returns lines for `callers` of a frame with the amount `value`. Part of the amount may have no caller.
+   */
   lines(
     callers: readonly CallerNode[],
     inner: IndexIntoFrameTable | undefined,
@@ -216,19 +217,19 @@ class CallerTreeLines {
   }
 }
 
-/** Where a chain is printed. */
+/** Layout of a chain. */
 interface ChainPlace {
-  /** What the first line begins with, and the others. */
+  /** Prefix of the first line; `hanging` is the prefix of the others. */
   first: string;
   hanging: string;
   lineLimit: number;
-  /** Columns to leave free behind it. */
+  /** Columns to leave free after the chain. */
   reservedWidth: number;
 }
 
 /**
- * `← a (a.c:1) ← b (b.c:2)` in at most `lineLimit` lines. What does not fit is left out before the last frame of the
- * program's own; frames of libraries between its own are one word.
+ * Formats `← a (a.c:1) ← b (b.c:2)` in at most `lineLimit` lines. Frames that do not fit are left out before
+ * the outermost frame of the program's own code. Library frames between own frames become one word.
  */
 function chainLines(
   screen: Screen,
@@ -252,29 +253,34 @@ function chainLines(
     const most = Math.min(LONGEST_NAME, Math.max(8, width - 2 - displayWidth(after)));
     const name = screen.shorten(
       frame.function,
-      shortenName(frame.file === undefined ? compactName(frame.function) : bareName(frame.function), most),
+      (columns) =>
+        shortenName(
+          frame.file === undefined ? compactName(frame.function) : bareName(frame.function),
+          columns,
+        ),
+      most,
     );
     return cutMiddle(`← ${name}${after}`, Math.max(width, 12));
   };
   const folded = foldLibraries(described);
   const words = folded.map((frame) => wordOf(frame, room));
-  // There the next caller tells most; programs in other languages have a main function.
+  // JavaScript's innermost caller carries most information; programs in other languages have a main function.
   const keepsInner = described[0]?.language === "JavaScript";
-  for (let kept = words.length; ; kept--) {
-    const left = words.length - kept;
-    const gap = `← … ${left} more`;
-    const isLeast = kept <= 1;
+  for (let shownCount = words.length; ; shownCount--) {
+    const hiddenCount = words.length - shownCount;
+    const gap = `← … ${hiddenCount} more`;
+    const isLeast = shownCount <= 1;
     const shown =
-      left === 0
+      hiddenCount === 0
         ? words
         : keepsInner
-          ? [wordOf(folded[0]!, room - displayWidth(gap) - 1), ...words.slice(1, kept), gap]
+          ? [wordOf(folded[0]!, room - displayWidth(gap) - 1), ...words.slice(1, shownCount), gap]
           : isLeast
             ? [gap, wordOf(folded.at(-1)!, room - (lineLimit === 1 ? displayWidth(gap) + 1 : 0))]
-            : [...words.slice(0, kept - 1), gap, words.at(-1)!];
+            : [...words.slice(0, shownCount - 1), gap, words.at(-1)!];
     const lines = fillLines(shown, room);
     if (lines.length <= lineLimit || isLeast || screen.allFrames) {
-      if (left > 0) screen.isShortened = true;
+      if (hiddenCount > 0) screen.isShortened = true;
       return lines.map((line, index) => (index === 0 ? first : hanging) + line);
     }
   }
@@ -285,8 +291,8 @@ function markOf({ inlined }: FrameDescription): string {
 }
 
 /**
- * The callers of a frame without those outside of the program's own, up to the end of the path. Start-up code that calls no
- * `main` may have it inlined.
+ * Returns the callers of a frame up to the outermost one of the program's own code. Start-up code that calls
+ * no `main` may have it inlined.
  */
 function withoutStartUp(
   profile: HeapProfile,

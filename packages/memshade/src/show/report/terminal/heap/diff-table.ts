@@ -15,9 +15,10 @@ const LABEL_WIDTH = 11;
 const PATH_INDENT = 6;
 
 /**
- * Totals of two profiles, then what changed most, one line each (for call paths a second one with the callers).
+ * Formats totals of two profiles, then the largest changes, one line each. Call paths get a second line with
+ * the callers.
  *
- * @returns undefined where one of the profiles does not know the measure
+ * @returns undefined if one of the profiles lacks the measure
  */
 export function diffTable(diff: HeapDiff, options: HeapDiffTableOptions): string | undefined {
   const by = diff.changes.find(({ measure }) => measure.id === options.by);

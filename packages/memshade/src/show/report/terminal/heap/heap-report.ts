@@ -66,7 +66,6 @@ const PERCENT = 8;
 const USE = 11;
 const USUAL_ROWS = 5;
 
-/** The part of the heap's report on static data. */
 export function printStaticData(screen: Screen, statics: StaticsReport, rows = USUAL_ROWS): void {
   const { bytes, untouchedBytes, unreadBytes, accesses, elsewhere } = statics;
   if (bytes === 0) return;
@@ -111,36 +110,41 @@ function printRows(screen: Screen, statics: StaticsReport, id: string, rows: num
   printOmitted(screen, ranked.slice(rows), values, format, "variable");
 }
 
-/** `crc_table (crc.c:12)`, `hits, misses share 8 B (main.c:3)` */
+/** Formats `crc_table (crc.c:12)`, `hits, misses share 8 B (main.c:3)`. */
 function nameOf(screen: Screen, { name, kind, file, line, bytes }: StaticObject, width: number): string {
   const place = shortPlace({ file, line: line === 0 ? undefined : line });
-  const what = kind === "shared" ? ` share ${formatBytes(bytes)}` : "";
-  const behind = `${what}${place === undefined ? "" : ` (${printable(place)})`}`;
-  return `${screen.paint.strong(screen.fit(name, Math.max(1, width - displayWidth(behind))))}${screen.paint.faint(behind)}`;
+  const sharedText = kind === "shared" ? ` share ${formatBytes(bytes)}` : "";
+  const suffix = `${sharedText}${place === undefined ? "" : ` (${printable(place)})`}`;
+  return `${screen.paint.strong(screen.fit(name, Math.max(1, width - displayWidth(suffix))))}${screen.paint.faint(suffix)}`;
 }
 
 const DETAIL_INDENT = 6;
-/** Lines of callers for a site that is the whole table; others get their part of it, but some. */
+/**
+ * Caller lines of a site that makes up the whole table. Other sites get their share of them, but at least
+ * `LEAST_CALLER_LINES`.
+ */
 const MOST_CALLER_LINES = 16;
 const LEAST_CALLER_LINES = 4;
-/** Rows that make up so much of a table's total are enough, unless a number of rows was asked for. */
+/** Rows that make up this part of a table's total suffice, unless the user chose a number of rows. */
 const ENOUGH = 0.99;
 
 export interface HeapReportOptions extends ScreenOptions {
-  /** Sites per table; without it, the tables have the lengths that suit them. */
+  /** Sites per table; undefined for the default length of each table. */
   readonly rows?: number | undefined;
-  /** How the user named the profile, for hints. */
+  /** Name of the profile as the user typed it, for hints. */
   readonly input: string;
-  /** Limits of the hot/cold classification; LLVM's without them. */
+  /** Limits of the hot/cold classification; undefined for LLVM's. */
   readonly thresholds?: HotColdThresholds | undefined;
-  /** Of all tools of the run, to be shown below the head; undefined: elsewhere, or not at all. */
+  /**
+   * Findings of all tools of the run, shown below the head; undefined if they are printed elsewhere or not at
+   * all.
+   */
   readonly findings?: readonly Finding[] | undefined;
-  /** Line in place of findings where there are none. */
+  /** Line printed if there are no findings. */
   readonly noFindings?: string | undefined;
   readonly statics?: StaticsReport | undefined;
 }
 
-/** The report of a heap profile as text for a terminal. */
 export function heapReport(profile: HeapProfile, options: HeapReportOptions): string {
   const screen = new Screen(options);
   printTitle(screen, profile);
@@ -158,7 +162,7 @@ export function heapReport(profile: HeapProfile, options: HeapReportOptions): st
     new HeapSections(screen, profile, options.rows).print();
     if (options.statics !== undefined) printStaticData(screen, options.statics, options.rows);
     printBlockHistograms(screen, profile);
-    // Lifetimes that are not milliseconds mean nothing to the compiler.
+    // The compiler expects lifetimes in milliseconds.
     if (profile.description.clock.unit === "ms" && knowsField(profile, "totalLifetime")) {
       const thresholds = options.thresholds ?? LLVM_THRESHOLDS;
       printHotCold(screen, profile, classifySites(profile, thresholds), thresholds, options.rows ?? 8);
@@ -208,7 +212,7 @@ class HeapSections {
     );
   }
 
-  /** The sites that make up the peak with their callers, then those that allocate most. */
+  /** Prints the sites that make up the peak with their callers, then the sites that allocate most. */
   #printOwners(peak: BlockMeasure | undefined): void {
     const { contexts } = this.#profile;
     const bytes = contexts.mibs.totalSize;
@@ -270,26 +274,26 @@ class HeapSections {
     });
   }
 
-  /** `27 of 120 blocks`, or `27 ±2 of 120 ±5 blocks` where a sample of the callers was asked. */
+  /** Formats `27 of 120 blocks`, or `27 ±2 of 120 ±5 blocks` if callers were sampled. */
   #foundOf({ blocks }: BlockMeasure, contexts: readonly IndexIntoContextTable[]): string {
     const { allocCount } = this.#profile.contexts.mibs;
     const margin = (column: ArrayLike<number>): string =>
       around(marginOf(this.#profile, column, contexts, "allocCount"), formatCount);
-    const all = sumOf(allocCount, contexts);
+    const blockCount = sumOf(allocCount, contexts);
     const found = `${formatCount(sumOf(blocks, contexts))}${margin(blocks)}`;
     const ofAll = margin(allocCount);
-    return `${found} of ${ofAll === "" ? formatBlocks(all) : `${formatCount(all)}${ofAll} blocks`}`;
+    return `${found} of ${ofAll === "" ? formatBlocks(blockCount) : `${formatCount(blockCount)}${ofAll} blocks`}`;
   }
 
-  /** Blocks that are kept after their last use, and when that was. */
+  /** Prints blocks that are kept after their last use, and the time of that use. */
   #printDragged(finding: BlockMeasure | undefined): void {
     if (finding === undefined) return;
     if (finding.totalBlocks === 0) {
       this.#quiet.push("no block was kept long after its last use");
       return;
     }
-    const all = this.#profile.description.totals?.keptAfterUse ?? NO_DRAG;
-    const about = all.lateFollowed < all.lateBlocks ? "about " : "";
+    const kept = this.#profile.description.totals?.keptAfterUse ?? NO_DRAG;
+    const about = kept.lateFollowed < kept.lateBlocks ? "about " : "";
     const size = `${about}${formatBytes(finding.totalBytes)} in ${formatBlocks(finding.totalBlocks)}`;
     this.#printSection("Kept after the last use", size, finding.bytes, formatBytes, 5, (contexts, values) => {
       const drag = dragOfContexts(this.#profile, contexts);
@@ -317,7 +321,7 @@ class HeapSections {
     });
   }
 
-  /** Blocks that grew by copying, with the size that would have been enough from the start. */
+  /** Prints blocks that grew by copying, with the size that would have sufficed from the start. */
   #printGrowth(copied: Float64Array | undefined): void {
     const growth = this.#profile.description.totals?.growth;
     if (copied === undefined || growth === undefined) return;
@@ -338,7 +342,7 @@ class HeapSections {
     });
   }
 
-  /** Large blocks that were used up to less than half. */
+  /** Prints large blocks of which less than half was used. */
   #printCapacity(spare: Float64Array | undefined): void {
     const profile = this.#profile;
     if (spare === undefined) return;
@@ -357,7 +361,7 @@ class HeapSections {
     });
   }
 
-  /** Where in their blocks accesses went, for profiles that have histograms of it. */
+  /** Prints which parts of their blocks accesses hit, for profiles with access histograms. */
   #printPlaces(accesses: Float64Array | undefined): void {
     if (accesses === undefined) return;
     const sum = accesses.reduce((total, count) => total + count, 0);
@@ -460,7 +464,10 @@ const WORDS: { readonly [Kind in LiveKind]: string } = {
   unknown: "not known",
 };
 
-/** Prints what of the live blocks is lost and what to do about it; nothing where that was not looked for. */
+/**
+ * Prints the lost part of the live blocks and the advice for it. Prints nothing if the run did not search for
+ * lost blocks.
+ */
 function printLiveKinds(screen: Screen, profile: HeapProfile): void {
   for (const amount of liveByKind(profile) ?? []) {
     const { kind, bytes, blocks } = amount;
@@ -491,7 +498,10 @@ function meaningOf({ kind }: LiveAmount, profile: HeapProfile): string {
   }
 }
 
-/** `1 lost, 999 indirectly lost` of some contexts; empty where all is still reachable, or nothing is known. */
+/**
+ * Formats `1 lost, 999 indirectly lost` for some contexts. Empty if every block is still reachable or
+ * reachability is unknown.
+ */
 function reachFacts(profile: HeapProfile, contexts: readonly IndexIntoContextTable[]): string {
   const counts = LEAK_KINDS.map((kind: LeakKind) => {
     const measure = liveBlocksOf(profile, kind);
@@ -504,7 +514,7 @@ function reachFacts(profile: HeapProfile, contexts: readonly IndexIntoContextTab
 const MOST_COLUMNS = 64;
 const MOST_RANGES = 3;
 
-/** Lines that show where in the blocks of some contexts accesses went, and where none did. */
+/** Returns lines that show which parts of the contexts' blocks are accessed and which are not. */
 export function accessedPlaces(
   profile: HeapProfile,
   contexts: readonly IndexIntoContextTable[],

@@ -11,7 +11,6 @@ import { cutMiddle, displayWidth, printable } from "../common/text.ts";
 const LABEL_WIDTH = 11;
 const SUFFIXES_SHOWN = 6;
 
-/** The limits in words. */
 export function thresholdsInWords(thresholds: HotColdThresholds): string {
   const { coldDensity, coldLifetimeSeconds, hotDensity, usesHot } = thresholds;
   const hot = usesHot ? `; hot: more than ${hotDensity} accesses per byte and second` : "";
@@ -22,7 +21,7 @@ export function thresholdsInWords(thresholds: HotColdThresholds): string {
 }
 
 /**
- * What the compiler would make of the allocation calls: their types, and for ambiguous ones the callers that decide.
+ * Prints the compiler's classification of allocation calls, and for ambiguous calls the callers that decide.
  *
  * @param rows sites to show
  */
@@ -42,7 +41,7 @@ export function printHotCold(
   screen.print(screen.paint.faint("─".repeat(screen.width)));
   for (const line of wrap(thresholdsInWords(thresholds), screen.width - 2))
     screen.print(screen.paint.faint(`  ${line}`));
-  // What is not cold throughout is what compilers take for granted.
+  // Compilers assume `notcold` by default, so these sites carry no information.
   const telling = sites.filter(({ type }) => type !== "notcold");
   for (const site of telling.slice(0, rows)) printSite(screen, profile, site);
   if (telling.length === 0) screen.print("  no allocation call is cold");
@@ -68,10 +67,10 @@ function suffixInWords(
   profile: HeapProfile,
   { type, frames, totals }: DecidingSuffix,
 ): string {
-  const what = `${(type === "notcold" ? "not cold" : type).padEnd(9)}${formatBytes(totals.bytes)}`;
+  const typeAndBytes = `${(type === "notcold" ? "not cold" : type).padEnd(9)}${formatBytes(totals.bytes)}`;
   const callers = frames.slice(1).map((frame) => `← ${nameOf(profile, frame)}`);
-  const text = `${what}  ${callers.length === 0 ? "where nothing tells them apart" : callers.join(" ")}`;
-  return screen.shorten(text, cutMiddle(text, screen.width - 6));
+  const text = `${typeAndBytes}  ${callers.length === 0 ? "where nothing tells them apart" : callers.join(" ")}`;
+  return screen.shorten(text, (columns) => cutMiddle(text, columns), screen.width - 6);
 }
 
 function placeInWords(

@@ -13,14 +13,14 @@ import { SiteNames } from "./site-names.ts";
 
 const INSTANCES_SHOWN = 4;
 const SITES_SHOWN = 5;
-/** Sites that never held so much of the heap's largest size are left out. */
+/** Sites whose largest amount is a smaller part of the heap's peak are left out. */
 const LEAST_PART = 0.01;
 const WIDE_COLUMNS = 160;
-/** Columns of a site's line, and of the largest amount behind it. */
+/** Columns of a site's line, and of the largest amount after it. */
 const SITE_COLUMNS = 30;
 const AMOUNT_COLUMNS = 9;
 
-/** The heap over time: what was live, what was allocated, by which sites, and the phases. */
+/** Prints the heap over time: live bytes, allocations, sites and phases. */
 export function printOverTime(screen: Screen, profile: HeapProfile, rows: number | undefined): void {
   const recorded = profile.overTime?.instances.filter(({ intervals }) => intervals.start.length > 1) ?? [];
   const most = screen.isWide ? recorded.length : INSTANCES_SHOWN;
@@ -52,10 +52,10 @@ function printInstance(
   screen.printEnds(title, `${counted(count, "interval")} of ${counted(period, "allocation")}`, paint.heading);
   screen.print(paint.faint("─".repeat(screen.width)));
   const width = (screen.isWide ? WIDE_COLUMNS : screen.width) - 2;
-  const row = (what: string, values: readonly number[]): void => {
+  const row = (label: string, values: readonly number[]): void => {
     const largest = values.reduce((most, value) => Math.max(most, value), 0);
     screen.print(
-      paint.faint(`  ${what}, at most ${formatBytes(largest)}`),
+      paint.faint(`  ${label}, at most ${formatBytes(largest)}`),
       `  ${paint.bar(sparkline(values, width))}`,
     );
   };
@@ -65,7 +65,7 @@ function printInstance(
   printPhases(screen, heapPhases(profile, instance));
 }
 
-/** The sites that held most, each drawn to its own scale. */
+/** Prints the sites with the largest amounts, each to its own scale. */
 function printSites(screen: Screen, profile: HeapProfile, instance: InstanceHeap, rows: number): void {
   const largest = instance.intervals.liveBytes.reduce((most, bytes) => Math.max(most, bytes), 0);
   const sites = sitesOverTime(profile, instance).filter(({ most }) => most >= LEAST_PART * largest);

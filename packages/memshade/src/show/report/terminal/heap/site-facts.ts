@@ -20,7 +20,7 @@ import { around } from "./site-rows.ts";
 
 type Contexts = readonly IndexIntoContextTable[];
 
-/** What is told about a site below its name. */
+/** Facts about a site, printed below its name. */
 export class SiteFacts {
   readonly #screen: Screen;
   readonly #profile: HeapProfile;
@@ -30,11 +30,11 @@ export class SiteFacts {
     this.#profile = profile;
   }
 
-  /** All facts, as many on a line as fit. */
+  /** Returns all facts, as many on a line as fit. */
   lines(contexts: Contexts, indent: number): string[] {
     const margin = " ".repeat(indent);
     const lines: string[] = [];
-    for (const fact of this.#all(contexts, indent)) {
+    for (const fact of this.#facts(contexts, indent)) {
       const longer = `${lines.at(-1)} · ${fact}`;
       if (lines.length > 0 && (this.#screen.isWide || displayWidth(longer) <= this.#screen.width))
         lines[lines.length - 1] = longer;
@@ -43,7 +43,7 @@ export class SiteFacts {
     return lines;
   }
 
-  /** How many blocks of which size, and how long they live; ≈ marks a mean. */
+  /** Formats number, size and lifetime of blocks; ≈ marks a mean. */
   life(contexts: Contexts): string[] {
     const { mibs } = this.#profile.contexts;
     if (!knowsField(this.#profile, "allocCount")) return [];
@@ -66,7 +66,7 @@ export class SiteFacts {
     ];
   }
 
-  #all(contexts: Contexts, indent: number): string[] {
+  #facts(contexts: Contexts, indent: number): string[] {
     const { totalSize, totalAccessCount } = this.#profile.contexts.mibs;
     const bytes = sumOf(totalSize, contexts);
     return [
@@ -86,7 +86,7 @@ export class SiteFacts {
     ];
   }
 
-  /** Where a profile has bytes in place of accesses. */
+  /** Formats bytes read and written, for profiles that count them in place of accesses. */
   #readAndWritten(contexts: Contexts): string[] {
     const { readBytes, writtenBytes } = this.#profile.contexts.site ?? {};
     if (readBytes === undefined || writtenBytes === undefined) return [];
@@ -101,19 +101,19 @@ export class SiteFacts {
     const touchedGranules = site === undefined ? 0 : sumOf(site.granulesTouched, contexts);
     if (site === undefined || touchedGranules === 0) return [];
     const granules = sumOf(site.granules, contexts);
-    // Merged counters count an access at the granule of its base address alone.
+    // Merged counters count an access at the granule of its base address only.
     const isAtLeast = this.#profile.description.counters === "merged" && touchedGranules < granules;
     const part = (isAtLeast ? formatLeastPercent : formatPercent)(touchedGranules, granules);
     return part === undefined ? [] : [`${part} touched`];
   }
 
-  /** The place, where it is a line of source or there is room for all. */
+  /** Returns the location if it has a source line, or if the screen is wide. */
   #place(contexts: Contexts, indent: number): string[] {
     const frame = siteFrame(this.#profile, contexts);
     if (frame === undefined || frame.calledByHost) return [];
     const isShown = frame.file !== undefined || (frame.index !== null && this.#screen.isWide);
     if (!isShown) return [];
     const place = placeInWords(this.#profile, frame);
-    return [this.#screen.shorten(place, cutMiddle(place, this.#screen.width - indent))];
+    return [this.#screen.shorten(place, (columns) => cutMiddle(place, columns), this.#screen.width - indent)];
   }
 }

@@ -12,30 +12,30 @@ import { describeFrame, type FrameDescription, ofModule } from "../../frames.ts"
 import { type Screen, shortenName } from "../common/screen.ts";
 import { cutMiddle, displayWidth, printable } from "../common/text.ts";
 
-/** What a row of a table is. */
+/** Nouns for the rows of a table. */
 export const GROUP_NOUNS: { readonly [Key in GroupBy]: string } = {
   path: "call path",
   site: "site",
   function: "function",
 };
 
-/** Part of a name's columns that the function keeps beside the library that it called. */
+/** Part of a name's columns that the function keeps beside the library function it called. */
 const NAME_PART = 0.55;
-/** Part of a row's columns that a place may take. */
+/** Largest part of a row's columns for a location. */
 const PLACE_PART = 0.8;
-/** With less room, that library is left out. */
+/** Least columns for the library function; with fewer, it is left out. */
 const LEAST_VIA = 12;
 
 /**
- * Names for the rows of a table: the program's own function with its place, and the library or layer through which it allocates:
- * `load (load.cc:7) via std::vector::push_back`. Without debug information places of one function are told apart by
- * their offsets, `parse @0x1a2b`. Where the host allocates through an export with a name of its own, the role is there:
- * `Ia (malloc)`.
+ * Names of table rows: the program's own function with its location, and the library or layer through which
+ * it allocates: `load (load.cc:7) via std::vector::push_back`. Without debug information, offsets distinguish
+ * the locations of one function: `parse @0x1a2b`. If the host allocates through an export with a name of its
+ * own, the role is added: `Ia (malloc)`.
  */
 export class SiteNames {
   readonly #profile: HeapProfile;
   readonly #groups: ContextGroups;
-  /** Columns, or frames without lines, by what they are called without them. */
+  /** Columns of frames (of frames without lines: the frames), keyed by the name without them. */
   readonly #placesOf = new Map<string, Set<number>>();
 
   constructor(profile: HeapProfile, groups: ContextGroups) {
@@ -51,24 +51,32 @@ export class SiteNames {
     }
   }
 
-  /** The painted name of a group in at most `width` columns. */
+  /** Returns the painted name of a group in at most `width` columns. */
   paint(screen: Screen, group: number, width: number): string {
     const contexts = this.#groups.contexts[group]!;
     const frame = siteFrame(this.#profile, contexts);
     if (frame === undefined) return screen.paint.strong("(call path not recorded)");
     const module = printable(ofModule(this.#profile, frame));
     const whole = module + (frame.calledByHost ? this.#roleOf(frame) : this.#placeOf(frame, screen.isWide));
-    const place = screen.shorten(whole, cutMiddle(whole, Math.ceil(width * PLACE_PART)));
+    const place = screen.shorten(
+      whole,
+      (columns) => cutMiddle(whole, columns),
+      Math.ceil(width * PLACE_PART),
+    );
     const room = width - displayWidth(place);
     const via = this.#via(screen, contexts, frame, room);
     const name =
       (frame.file === undefined && via === "") || screen.isWide
         ? screen.fit(frame.function, room - displayWidth(via))
-        : screen.shorten(frame.function, shortenName(bareName(frame.function), room - displayWidth(via)));
+        : screen.shorten(
+            frame.function,
+            (columns) => shortenName(bareName(frame.function), columns),
+            room - displayWidth(via),
+          );
     return screen.paint.strong(name) + screen.paint.faint(place + via);
   }
 
-  /** ` via std::vector::push_back`: what the site called, of which a group may have several. */
+  /** Formats ` via std::vector::push_back`: the function that the site called. A group may have several. */
   #via(
     screen: Screen,
     contexts: readonly IndexIntoContextTable[],
@@ -82,25 +90,25 @@ export class SiteNames {
     );
     const [first] = names;
     if (first === undefined) return "";
-    const others = names.size === 1 ? "" : ` and ${names.size - 1} more`;
+    const otherNames = names.size === 1 ? "" : ` and ${names.size - 1} more`;
     if (screen.isWide) return ` via ${[...names].join(", ")}`;
     const own = Math.min(displayWidth(bareName(frame.function)), Math.ceil(room * NAME_PART));
-    const left = room - own - displayWidth(` via ${others}`);
-    if (left < Math.min(LEAST_VIA, displayWidth(first))) {
+    const roomForName = room - own - displayWidth(` via ${otherNames}`);
+    if (roomForName < Math.min(LEAST_VIA, displayWidth(first))) {
       screen.isShortened = true;
       return "";
     }
-    return ` via ${screen.shorten(first, shortenName(first, left))}${others}`;
+    return ` via ${screen.shorten(first, (columns) => shortenName(first, columns), roomForName)}${otherNames}`;
   }
 
-  /** Callers in JavaScript call several functions as a rule. */
+  /** Sorts contexts by bytes for JavaScript, whose callers usually call several functions. */
   #heaviestFirst(contexts: readonly IndexIntoContextTable[]): readonly IndexIntoContextTable[] {
     if (this.#profile.frames.host === undefined) return contexts;
     const { totalSize } = this.#profile.contexts.mibs;
     return contexts.toSorted((a, b) => Number(totalSize[b]! - totalSize[a]!));
   }
 
-  /** A function that the program called to allocate; of its own layers with the place too. */
+  /** Formats a function that the program called to allocate; a function of a layer gets its location too. */
   #calledName(called: IndexIntoFrameTable, isWide: boolean): string {
     const frame = describeFrame(this.#profile, called);
     const place = frame.library === LAYER ? shortPlace(frame) : undefined;
@@ -108,7 +116,9 @@ export class SiteNames {
     return name + (place === undefined ? "" : ` (${printable(place)})`);
   }
 
-  /** What the host called: ` (malloc)` behind a name that does not say so itself. */
+  /**
+   * Formats the role of a function that the host called: ` (malloc)`. Empty if the name contains the role.
+   */
   #roleOf({ module, index, function: name }: FrameDescription): string {
     const { allocator } = this.#profile.modules.find((candidate) => candidate.name === module) ?? {};
     const role = allocator?.functions.find((hooked) => hooked.index === index)?.role;
@@ -131,12 +141,12 @@ export class SiteNames {
   }
 }
 
-/** Shorter names are those of exports that a tool has made as short as can be. */
+/** Shorter names are usually minified exports. */
 const SHORTEST_TELLING = 3;
 
 /**
- * The function that a context's site called. From JavaScript it is the one of the module that its call entered, if that has a name:
- * what is between them is glue.
+ * Returns the function that a context's site called. For JavaScript callers this is the module function that
+ * the call entered, if it has a name: frames between are glue code.
  */
 function calledFrame(profile: HeapProfile, context: IndexIntoContextTable): IndexIntoFrameTable | undefined {
   const { frames, functions, strings } = profile;
@@ -148,7 +158,7 @@ function calledFrame(profile: HeapProfile, context: IndexIntoContextTable): Inde
   return name !== NONE && strings[name]!.length >= SHORTEST_TELLING ? entered : inside.at(-1);
 }
 
-/** The frame that names the site of contexts that have one in common. */
+/** Describes the frame that names the site shared by all `contexts`. */
 export function siteFrame(
   profile: HeapProfile,
   contexts: readonly IndexIntoContextTable[],
@@ -157,7 +167,7 @@ export function siteFrame(
   return leaf === undefined ? undefined : describeFrame(profile, leaf);
 }
 
-/** Where a site lies, in words: file and line, else module and code offset. */
+/** Formats the location of a site: file and line, else module and code offset. */
 export function placeInWords(
   profile: HeapProfile,
   { file, line, column, module, offset }: FrameDescription,

@@ -8,7 +8,7 @@ import type { Screen } from "../common/screen.ts";
 import { bar, displayWidth, padLeft, padRight } from "../common/text.ts";
 import { SiteNames } from "./site-names.ts";
 
-/** Stands before such figures. */
+/** Mark before estimated figures. */
 export const ESTIMATED = "≈";
 const AMOUNT_WIDTH = 10;
 const PERCENT_WIDTH = 8;
@@ -16,7 +16,7 @@ const BAR_WIDTH = 8;
 /** Columns before the name of a site. */
 const NAME_COLUMN = AMOUNT_WIDTH + PERCENT_WIDTH + 2 + BAR_WIDTH + 2;
 
-/** How far a figure may be off, to stand behind it: ` ±1.5 KiB`. */
+/** Formats the margin of error that follows a figure: ` ±1.5 KiB`. */
 export function around(margin: number | undefined, format: (value: number) => string): string {
   return margin === undefined || margin === 0 ? "" : ` ±${format(Math.ceil(margin))}`;
 }
@@ -24,14 +24,14 @@ export function around(margin: number | undefined, format: (value: number) => st
 /** One table of sites, ranked by a value per context. */
 export interface SiteRows {
   readonly groups: ContextGroups;
-  /** What the sites are ranked by, per context. */
+  /** Ranking value of each context. */
   readonly values: ArrayLike<number> | ArrayLike<bigint>;
   readonly format: (value: number) => string;
-  /** Rows to show at most. */
+  /** Most rows to show. */
   readonly limit: number;
-  /** Also leave out the rows that follow when those before them make up this part of the whole. */
+  /** Part of the total (0 to 1): once the rows make it up, the rest is left out. */
   readonly enough: number;
-  /** Lines to print below a row, which is a part (0 to 1) of the table. */
+  /** Returns the lines below a row, which is `part` (0 to 1) of the table. */
   readonly details: (
     contexts: readonly IndexIntoContextTable[],
     values: Float64Array,
@@ -40,8 +40,8 @@ export interface SiteRows {
 }
 
 /**
- * Prints the heaviest sites, one line each: amount, part of the whole, a bar, the function that allocates;
- * then how many were left out.
+ * Prints the heaviest sites, one line each: amount, percentage of the total, a bar, the function that
+ * allocates. A last line counts the sites left out.
  */
 export function printSiteRows(screen: Screen, profile: HeapProfile, rows: SiteRows): void {
   const { groups, format, enough } = rows;
@@ -71,7 +71,7 @@ export function printSiteRows(screen: Screen, profile: HeapProfile, rows: SiteRo
   printOmitted(screen, ranking.slice(limit), values, format);
 }
 
-/** Whether part of the figures was spread over callers that were sampled. */
+/** True if part of the figures was distributed over sampled callers. */
 export function isEstimated(
   { contexts: { isEstimated } }: HeapProfile,
   contexts: readonly IndexIntoContextTable[],

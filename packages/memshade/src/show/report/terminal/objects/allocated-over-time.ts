@@ -11,33 +11,32 @@ import { type Screen, shortenName } from "../common/screen.ts";
 import { sparkline } from "../common/sparkline.ts";
 import { bar, cutMiddle, displayWidth, padLeft, padRight, printable } from "../common/text.ts";
 
-/** `link_implementation.dart:155`, cut where it is longer. */
+/** Longest location before it is cut: `link_implementation.dart:155` is. */
 const LONGEST_PLACE = 20;
 
-/** `parse (parse.kt:88)`, or its offset. */
+/** Formats `parse (parse.kt:88)`, or the code offset if there is no line. */
 export function siteInWords(screen: Screen, { frame, offset }: ObjectSite, width: number): string {
   if (frame === undefined) return `offset 0x${offset.toString(16)}`;
   const line = shortPlace({ file: frame.file, line: frame.line });
   const shown = line === undefined ? `0x${offset.toString(16)}` : printable(line);
   const place = ` (${screen.isWhole ? shown : cutMiddle(shown, LONGEST_PLACE)})`;
   const name = functionInWords({ function: frame.name ?? `func[${frame.function}]` });
-  const left = Math.max(8, width - displayWidth(place));
+  const nameWidth = Math.max(8, width - displayWidth(place));
   return (
-    screen.paint.strong(
-      screen.shorten(name, shortenName(name, screen.isWhole ? Number.POSITIVE_INFINITY : left)),
-    ) + screen.paint.faint(place)
+    screen.paint.strong(screen.shorten(name, (columns) => shortenName(name, columns), nameWidth)) +
+    screen.paint.faint(place)
   );
 }
 
 const SITES_SHOWN = 5;
-/** Sites that never made so much of what an interval has are left out. */
+/** Sites whose part of every interval is smaller are left out. */
 const LEAST_PART = 0.01;
-/** Columns of a site's line, and of the amount behind it. */
+/** Columns of a site's line, and of the amount after it. */
 const SITE_COLUMNS = 30;
 const AMOUNT_COLUMNS = 9;
 const WIDE_COLUMNS = 160;
 
-/** What was allocated over time: how many objects, by which sites, and in which phases. */
+/** Prints allocations over time: number of objects, sites and phases. */
 export function printAllocated(screen: Screen, part: ModuleObjects): void {
   const intervals = objectIntervals(part);
   if (intervals === undefined) return;

@@ -33,7 +33,10 @@ import { printAllocated, siteInWords } from "./allocated-over-time.ts";
 
 export const DEFAULT_ROWS = 15;
 
-/** Fields that nobody reads, `Node.debugName: 4 B in 1.2 M objects, never read`, and types of which nobody reads anything. */
+/**
+ * Prints fields that are never read, `Node.debugName: 4 B in 1.2 M objects, never read`, and types of which
+ * nothing is read.
+ */
 export function printUnread(screen: Screen, profile: ObjectsProfile, rows: number | undefined): void {
   const { strong, faint, amount } = screen.paint;
   if (!profile.fields) {
@@ -45,10 +48,10 @@ export function printUnread(screen: Screen, profile: ObjectsProfile, rows: numbe
     screen.print("", strong("Fields that are never read") + faint("  (bytes of all objects that were made)"));
   const shownFields = shown(fields, ({ bytes }) => bytes, rows);
   for (const { name, each, bytes, objects, written, isOfLanguage } of shownFields) {
-    const whose = isOfLanguage ? " (the language's)" : "";
-    const says = `${formatBytes(each)} in ${plural(objects, "object")}, ${written ? "only written" : "never read"}${whose}`;
-    const fitting = screen.fit(name, screen.width - 15 - displayWidth(says));
-    screen.print(`  ${amount(padLeft(formatBytes(bytes), 9))}  ${strong(fitting)}: ${says}`);
+    const languageMark = isOfLanguage ? " (the language's)" : "";
+    const facts = `${formatBytes(each)} in ${plural(objects, "object")}, ${written ? "only written" : "never read"}${languageMark}`;
+    const fitting = screen.fit(name, screen.width - 15 - displayWidth(facts));
+    screen.print(`  ${amount(padLeft(formatBytes(bytes), 9))}  ${strong(fitting)}: ${facts}`);
   }
   more(screen, fields.length - shownFields.length, "field");
   const types = unreadTypes(profile);
@@ -64,24 +67,25 @@ export function printUnread(screen: Screen, profile: ObjectsProfile, rows: numbe
   more(screen, types.length - shownTypes.length, "type");
 }
 
-/** As many as were asked for, else those that would be findings. */
+/** Returns as many rows as the user chose, else those large enough for a finding. */
 function shown<Row>(
-  all: readonly Row[],
+  candidates: readonly Row[],
   bytesOf: (row: Row) => number,
   rows: number | undefined,
 ): readonly Row[] {
   return rows === undefined
-    ? all.filter((row) => bytesOf(row) >= LEAST_BYTES).slice(0, DEFAULT_ROWS)
-    : all.slice(0, rows);
+    ? candidates.filter((row) => bytesOf(row) >= LEAST_BYTES).slice(0, DEFAULT_ROWS)
+    : candidates.slice(0, rows);
 }
 
-function more(screen: Screen, left: number, noun: string): void {
-  if (left > 0) screen.print(screen.paint.faint(`  … and ${plural(left, `more ${noun}`)}: -n N shows them`));
+function more(screen: Screen, hiddenCount: number, noun: string): void {
+  if (hiddenCount > 0)
+    screen.print(screen.paint.faint(`  … and ${plural(hiddenCount, `more ${noun}`)}: -n N shows them`));
 }
 
 const WIDTH = 11;
 
-/** How old what is in use is, type by type: how much was allocated since it was made. */
+/** Prints the age of objects in use by type: the bytes allocated since the object was made. */
 export function printAges(screen: Screen, part: ModuleObjects, rows: number): void {
   const { sites, samples } = part;
   const live = [...survivalBy(part, (sample) => sites[samples.site[sample]!]!.type)].sort(
@@ -105,25 +109,31 @@ export function printAges(screen: Screen, part: ModuleObjects, rows: number): vo
 }
 
 export interface ObjectsReportOptions extends ScreenOptions {
-  /** Rows per table; undefined: those that matter. */
+  /** Rows per table; undefined for the rows that are large enough. */
   readonly rows: number | undefined;
   readonly input: string;
-  /** About how much memory the profiler took. */
+  /** Approximate memory of the profiler. */
   readonly presence?: Presence | undefined;
-  /** Of all tools of the run, to be shown below the head; undefined: elsewhere, or not at all. */
+  /**
+   * Findings of all tools of the run, shown below the head; undefined if they are printed elsewhere or not at
+   * all.
+   */
   readonly findings?: readonly Finding[] | undefined;
-  /** Line in place of findings where there are none. */
+  /** Line printed if there are no findings. */
   readonly noFindings?: string | undefined;
 }
 
-/** In front of the names of types and sites. */
+/** Columns before the names of types and sites. */
 const COLUMNS_WIDTH = 46;
 
-/** In front of what stands below a site, and how much of it is the name of its type. */
+/** Margin of the lines below a site, and the most columns of a type's name in them. */
 const DETAIL_MARGIN = " ".repeat(12);
 const LONGEST_TYPE = 30;
 
-/** Which objects of a garbage-collected language a program makes, where, and what becomes of them. docs/tools/objects.md says what the numbers mean. */
+/**
+ * Reports the garbage-collected objects of a program: types, sites, and how many stay in use.
+ * docs/tools/objects.md explains the figures.
+ */
 export function objectsReport(profile: ObjectsProfile, options: ObjectsReportOptions): string {
   const screen = new Screen(options);
   const { paint } = screen;
@@ -142,13 +152,16 @@ export function objectsReport(profile: ObjectsProfile, options: ObjectsReportOpt
   return screen.text();
 }
 
-/** `Sizes are a model of V8: …` */
+/** Formats `Sizes are those of a model of V8 …`. */
 export function sizesInWords({ sizes }: ObjectsProfile): string {
   const { engine, references, structHeader, arrayHeader } = sizes;
   return `Sizes are those of a model of ${engine}, not measured: ${structHeader} bytes before fields, ${arrayHeader} before elements, references of ${references}.`;
 }
 
-/** Why there is nothing about what stays, and, with `--sample-bytes 0`, about when. */
+/**
+ * Returns why the report has no figures of objects in use; with `--sample-bytes 0` it has none over time
+ * either.
+ */
 export function notFollowedInWords({ sampleBytes }: ObjectsProfile): string {
   return sampleBytes === 0
     ? "No object was followed (--sample-bytes 0): what is in use, and what was made over time, are not known."
@@ -167,10 +180,10 @@ function printPart(screen: Screen, profile: ObjectsProfile, part: ModuleObjects,
   if (live !== undefined) {
     const followed = part.samples.site.length;
     const most = part.samples.settled ? "" : "at most, ";
-    const how = `${most}± ${formatBytes(live.error)}: an estimate by ${plural(followed, "object")} that ${agreeing(followed, "was", "were")} followed`;
+    const estimate = `${most}± ${formatBytes(live.error)}: an estimate by ${plural(followed, "object")} that ${agreeing(followed, "was", "were")} followed`;
     printWrapped(
       screen,
-      how,
+      estimate,
       `in use     ${paint.amount(padLeft(`≈${formatBytes(live.bytes)}`, 9))}  `,
       " ".repeat(22),
     );
@@ -197,7 +210,7 @@ function printOverTime(screen: Screen, part: ModuleObjects): void {
 
 const HEAD = `  ${padLeft("BYTES", 9)} ${padLeft("PART", 7)} ${padLeft("OBJECTS", 11)} ${padLeft("IN USE", 11)}  `;
 
-function printTypes(screen: Screen, part: ModuleObjects, all: number, rows: number): void {
+function printTypes(screen: Screen, part: ModuleObjects, total: number, rows: number): void {
   const { sites, samples } = part;
   const live = survivalBy(part, (sample) => sites[samples.site[sample]!]!.type);
   const types = part.types.filter(({ objects }) => objects > 0).sort((a, b) => b.bytes - a.bytes);
@@ -211,13 +224,13 @@ function printTypes(screen: Screen, part: ModuleObjects, all: number, rows: numb
     const width = room(screen) - (detail === "" ? 0 : displayWidth(detail) + 1);
     const name = screen.fit(typeName(type), width);
     screen.print(
-      `${amounts(type, all, live.get(type.index), samples.site.length > 0)}${screen.paint.strong(name)} ${screen.paint.faint(detail)}`,
+      `${amounts(type, total, live.get(type.index), samples.site.length > 0)}${screen.paint.strong(name)} ${screen.paint.faint(detail)}`,
     );
   }
   printMore(screen, types.length - rows, "type");
 }
 
-function printSites(screen: Screen, part: ModuleObjects, all: number, rows: number): void {
+function printSites(screen: Screen, part: ModuleObjects, total: number, rows: number): void {
   const { samples } = part;
   const live = survivalBy(part, (sample) => samples.site[sample]!);
   const paths = busiestPaths(part);
@@ -227,14 +240,14 @@ function printSites(screen: Screen, part: ModuleObjects, all: number, rows: numb
   for (const index of order.slice(0, rows)) {
     const site = part.sites[index]!;
     screen.print(
-      `${amounts(site, all, live.get(index), samples.site.length > 0)}${siteInWords(screen, site, room(screen))}`,
+      `${amounts(site, total, live.get(index), samples.site.length > 0)}${siteInWords(screen, site, room(screen))}`,
     );
     printTypeAndCallers(screen, names.get(site.type), paths.get(index) ?? []);
   }
   printMore(screen, order.length - rows, "site");
 }
 
-/** Below a site: what it makes, and for whom. */
+/** Prints type and callers below a site. */
 function printTypeAndCallers(
   screen: Screen,
   type: ObjectType | undefined,
@@ -247,21 +260,22 @@ function printTypeAndCallers(
   else printChain(screen, callers.map(pathFrame), `${DETAIL_MARGIN}${made} ← `);
 }
 
-/** The columns of a row in front of its name. */
+/** Formats the columns before the name of a row. */
 function amounts(
   { bytes, objects }: { readonly bytes: number; readonly objects: number },
-  all: number,
+  total: number,
   live: Survival | undefined,
   isFollowed: boolean,
 ): string {
   const inUse = !isFollowed ? "" : live === undefined ? "—" : `≈${formatBytes(live.bytes)}`;
-  return `  ${padLeft(formatBytes(bytes), 9)} ${padLeft(formatPercent(bytes, all), 7)} ${padLeft(formatCount(objects), 11)} ${padRight("", 11 - displayWidth(inUse))}${inUse}  `;
+  return `  ${padLeft(formatBytes(bytes), 9)} ${padLeft(formatPercent(bytes, total), 7)} ${padLeft(formatCount(objects), 11)} ${padRight("", 11 - displayWidth(inUse))}${inUse}  `;
 }
 
 function room(screen: Screen): number {
   return screen.width - COLUMNS_WIDTH;
 }
 
-function printMore(screen: Screen, left: number, noun: string): void {
-  if (left > 0) screen.print(screen.paint.faint(`  … and ${plural(left, `more ${noun}`)}: -n N shows them`));
+function printMore(screen: Screen, hiddenCount: number, noun: string): void {
+  if (hiddenCount > 0)
+    screen.print(screen.paint.faint(`  … and ${plural(hiddenCount, `more ${noun}`)}: -n N shows them`));
 }

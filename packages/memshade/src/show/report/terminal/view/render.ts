@@ -21,19 +21,22 @@ import {
   type ViewState,
 } from "./view-state.ts";
 
-/** A screen's lines: its title in two parts, the heads of its columns, and the rows that are seen. */
+/** Lines of a screen: its title in two parts, the heads of its columns, and the visible rows. */
 export interface Rendered {
   readonly left: string;
   readonly right: string;
   readonly heads: string;
   readonly body: readonly string[];
-  /** The keys that do most here. */
+  /** Most useful keys of this screen. */
   readonly keys: string;
-  /** The screen as it was scrolled to show its cursor. */
+  /** The screen, scrolled to show its cursor. */
   readonly screen: ViewScreen;
 }
 
-/** The lines of a terminal, exactly as many as it has rows, none wider than it; and the state with what was scrolled. */
+/**
+ * Renders exactly as many lines as the terminal has rows, none wider than the terminal. The returned state
+ * includes the scrolled screen.
+ */
 export function render(
   model: ViewModel,
   state: ViewState,
@@ -79,13 +82,13 @@ function title(left: string, right: string, { columns }: Size, paint: Paint): st
   return gap < 2 ? paint.strong(left) : paint.strong(left) + " ".repeat(gap) + right;
 }
 
-/** What is typed, what happened, or else which keys there are. */
+/** Formats the last line: the typed pattern, else the message, else the keys. */
 function bottom({ typed, message }: ViewState, keys: string, { columns }: Size, paint: Paint): string {
   if (typed !== undefined) return `/${printable(typed)}`;
   return message === undefined ? paint.faint(fittingKeys(keys, columns)) : paint.warning(printable(message));
 }
 
-/** The keys that fit, whole ones: those behind, which lead to all others and out, are there as long as can be. */
+/** Returns the keys that fit. The last two, which lead to the help and out, are dropped last of all. */
 function fittingKeys(keys: string, columns: number): string {
   const each = keys.split("  ");
   const last = each.splice(-2);
@@ -93,12 +96,12 @@ function fittingKeys(keys: string, columns: number): string {
   return [...each, ...last].join("  ");
 }
 
-/** A sentence in place of rows, in as many lines as it needs. */
+/** Wraps a sentence that is shown in place of rows. */
 export function indented(sentence: string, { columns }: Size): string[] {
   return wrapWords(sentence, columns - 2).map((line) => `  ${line}`);
 }
 
-/** A row with a mark in front where keys act on it, which also tells it without colours. */
+/** Formats a row. The selected row gets a mark, so that it is recognizable without colours. */
 export function markedRow(text: string, isSelected: boolean, { columns }: Size, paint: Paint): string {
   const line = fitLine(`${isSelected ? ">" : " "} ${text}`, columns);
   if (!isSelected) return line;
@@ -107,9 +110,9 @@ export function markedRow(text: string, isSelected: boolean, { columns }: Size, 
 
 const NUMBER = 10;
 const SHARE = 8;
-/** Room that a name is left with, however deep it stands. */
+/** Least columns of a name at any depth. */
 const LEAST_LABEL = 24;
-/** With less, a tree has its totals alone. */
+/** Least columns for own amounts; with fewer, a tree shows totals only. */
 const ROOM_FOR_OWN = 70;
 const TOOLS = {
   heap: "Heap",
@@ -159,7 +162,7 @@ export function renderTree(model: ViewModel, screen: TreeScreen, size: Size, pai
   };
 }
 
-/** Two columns a level, or the number of levels where these take too much. */
+/** Returns two columns per level, or the number of levels if the margin is too wide. */
 function marginOf(depth: number, room: number): string {
   const margin = "  ".repeat(depth);
   if (depth === 0 || margin.length <= room) return margin;
@@ -193,7 +196,10 @@ export function renderFindings(model: ViewModel, screen: FindingsScreen, size: S
   };
 }
 
-/** The path, innermost frame first, and below it the text around the line of the frame under the cursor. */
+/**
+ * Renders the call path, innermost frame first, and below it the source text around the line of the frame
+ * under the cursor.
+ */
 export function renderSource(model: ViewModel, screen: SourceScreen, size: Size, paint: Paint): Rendered {
   const { findings } = model.contents;
   const finding = screen.finding === undefined ? undefined : findings[screen.finding];
@@ -223,7 +229,7 @@ export function renderSource(model: ViewModel, screen: SourceScreen, size: Size,
 
 interface SourceLines {
   readonly lines: readonly string[];
-  /** By how many lines the text is moved, as far as it can be. */
+  /** Lines by which the text is scrolled, limited to what is possible. */
   readonly top: number;
   readonly file: string;
 }
@@ -276,14 +282,17 @@ export function renderHelp(screen: HelpScreen, size: Size, paint: Paint): Render
   };
 }
 
-/** What the figures do not cover, below rows that leave so much room; where there is too little, in which report that stands. */
+/**
+ * Returns what the figures do not cover, for the space below the rows. If the space is too small, a line
+ * names the report that prints it.
+ */
 export function gapLines(gaps: readonly string[], room: number, { columns }: Size, paint: Paint): string[] {
   const sentences = [...new Set(gaps)];
   if (sentences.length === 0 || room < 2) return [];
   const lines = sentences.flatMap((gap) =>
     wrapWords(printable(gap), columns - 4).map((line, row) => (row === 0 ? "  · " : "    ") + line),
   );
-  const all = ["", "! Read this first", ...lines];
-  const shown = all.length <= room ? all : ["", "! Some figures are incomplete: memshade report"];
+  const allLines = ["", "! Read this first", ...lines];
+  const shown = allLines.length <= room ? allLines : ["", "! Figures have gaps: memshade report"];
   return shown.map((line) => paint.warning(line));
 }

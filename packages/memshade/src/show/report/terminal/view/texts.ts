@@ -6,10 +6,10 @@ import { frameLabel } from "../tree.ts";
 import { MARK_COLUMNS } from "./layout.ts";
 import type { Size } from "./view-state.ts";
 
-/** A key as it is named here: a character, or a word for the others. */
+/** Name of a key: its character, or a word such as `escape`. */
 export type Key = string;
 
-/** What keys do, for the help: some of them do something in one screen alone. */
+/** Keys for the help. Some of them work on one screen only. */
 export const KEYS: readonly (readonly [keys: string, does: string])[] = [
   ["↑ ↓, k j", "one row up or down"],
   ["PgUp PgDn, b Space", "one page up or down"],
@@ -33,11 +33,10 @@ export const KEYS: readonly (readonly [keys: string, does: string])[] = [
 ];
 
 const KEYS_WIDTH = 21;
-/** Words beside the keys need so much room; with less they stand below them. */
+/** Least columns for words beside the keys; with fewer, the words follow below. */
 const LEAST_WIDTH = 30;
 const INDENT = 2;
 
-/** The keys as lines of the help. */
 export function keyLines(size: Size): string[] {
   const columns = size.columns - MARK_COLUMNS;
   const isBeside = columns >= KEYS_WIDTH + LEAST_WIDTH;
@@ -49,23 +48,23 @@ export function keyLines(size: Size): string[] {
   });
 }
 
-/** A frame in full: what is searched in. */
+/** Returns the full text of a frame, for searching. */
 export function frameText(frame: StackFrame): string {
   const { name, place } = frameLabel(frame, Number.POSITIVE_INFINITY);
   return name + place;
 }
 
-/** A finding in full: what is searched in. */
+/** Returns the full text of a finding, for searching. */
 export function findingText(finding: Finding): string {
   return `${finding.kind} ${findingInWords(finding)}`;
 }
 
 const ESCAPE = "\u001b";
-/** The styles of a text, which take no room. */
+/** Matches escape sequences of styles, which take no columns. */
 const STYLE = new RegExp(`(${ESCAPE}\\[[\\d;]*m)`);
 const NO_STYLE = `${ESCAPE}[0m`;
 
-/** A line with styles in it, its end cut off where it takes more than `width` columns. */
+/** Cuts the end off a styled line that takes more than `width` columns. */
 export function fitLine(line: string, width: number): string {
   let used = 0;
   let fitted = "";
@@ -85,7 +84,7 @@ export function fitLine(line: string, width: number): string {
   return fitted;
 }
 
-/** The columns that a line with styles in it takes. */
+/** Returns the columns that a styled line takes. */
 export function lineWidth(line: string): number {
   return line
     .split(STYLE)

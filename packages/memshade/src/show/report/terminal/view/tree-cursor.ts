@@ -2,7 +2,7 @@ import type { CallNode } from "../../../../explain/call-tree/call-tree.ts";
 import type { ViewModel } from "./view-model.ts";
 import { allNodes, reveal, type TreeRow, type TreeScreen, treeRows } from "./view-state.ts";
 
-/** Nodes that are opened at once. */
+/** Most nodes opened at once. */
 const MOST_OPENED = 2000;
 
 export function rowsOf(model: ViewModel, { choice, expanded }: TreeScreen): TreeRow[] {
@@ -13,14 +13,13 @@ export function rowAtCursor(model: ViewModel, screen: TreeScreen): TreeRow | und
   return rowsOf(model, screen)[screen.cursor];
 }
 
-/** Opens or closes the node under the cursor. */
 export function toggled(model: ViewModel, screen: TreeScreen): TreeScreen {
   const row = rowAtCursor(model, screen);
   if (row === undefined || row.node.children.length === 0) return screen;
   return screen.expanded.has(row.node) ? closed(screen, row.node) : opened(screen, [row.node]);
 }
 
-/** Opens the node under the cursor, or goes to the first one in it. */
+/** Opens the node under the cursor, or moves to its first child. */
 export function inwards(model: ViewModel, screen: TreeScreen): TreeScreen {
   const row = rowAtCursor(model, screen);
   if (row === undefined || row.node.children.length === 0) return screen;
@@ -29,7 +28,7 @@ export function inwards(model: ViewModel, screen: TreeScreen): TreeScreen {
     : opened(screen, [row.node]);
 }
 
-/** Closes the node under the cursor, or goes to the one above it. */
+/** Closes the node under the cursor, or moves to its parent. */
 export function outwards(model: ViewModel, screen: TreeScreen): TreeScreen {
   const rows = rowsOf(model, screen);
   const row = rows[screen.cursor];
@@ -39,7 +38,7 @@ export function outwards(model: ViewModel, screen: TreeScreen): TreeScreen {
   return above < 0 ? screen : { ...screen, cursor: above };
 }
 
-/** Opens everything below the cursor, the largest first, within bounds. */
+/** Opens all nodes below the cursor, the largest first, up to `MOST_OPENED`. */
 export function openedBelow(model: ViewModel, screen: TreeScreen): TreeScreen {
   const row = rowAtCursor(model, screen);
   if (row === undefined) return screen;
@@ -52,7 +51,10 @@ export function openedBelow(model: ViewModel, screen: TreeScreen): TreeScreen {
   return opened(screen, nodes);
 }
 
-/** The cursor on the largest node that the innermost frame of a path is of, under its caller if there is such a one. */
+/**
+ * Moves the cursor to the largest node of the innermost frame of a path; nodes under its caller are
+ * preferred. Undefined if no node matches.
+ */
 export function atPath(
   model: ViewModel,
   screen: TreeScreen,

@@ -16,7 +16,7 @@ import {
   type ViewState,
 } from "./view-state.ts";
 
-/** What a key makes of what is shown. */
+/** Returns the state after a key. */
 export function update(model: ViewModel, state: ViewState, key: Key, size: Size): ViewState {
   const { message: _, ...quiet } = state;
   if (state.typed !== undefined) return typedKey(model, quiet, state.typed, key);
@@ -70,7 +70,7 @@ function treeKey(model: ViewModel, state: ViewState, screen: TreeScreen, key: Ke
   }
 }
 
-/** The same screen with the cursor, or the text, somewhere else; undefined for keys that move nothing. */
+/** Returns the screen with its cursor or text moved; undefined for keys that move nothing. */
 function movedCursor(model: ViewModel, screen: ViewScreen, key: Key, size: Size): ViewScreen | undefined {
   const page = Math.max(1, bodyRows(size) - 1);
   const step = STEPS[key] ?? (key in PAGES ? PAGES[key]! * page : undefined);
@@ -79,7 +79,7 @@ function movedCursor(model: ViewModel, screen: ViewScreen, key: Key, size: Size)
   if (step === undefined) return undefined;
   const last = Math.max(0, rowCount(model, screen, size) - 1);
   const cursor = Math.max(0, Math.min(screen.cursor + step, last));
-  // The text of another frame begins at its line again.
+  // The text of another frame starts at its own line.
   const top = screen.kind === "source" && cursor !== screen.cursor ? 0 : screen.top;
   return { ...screen, cursor, top };
 }
@@ -111,7 +111,7 @@ function rowCount(model: ViewModel, screen: ViewScreen, size: Size): number {
   }
 }
 
-/** Keys while a pattern is typed. */
+/** Handles a key while a pattern is typed. */
 function typedKey(model: ViewModel, { typed: _, ...state }: ViewState, typed: string, key: Key): ViewState {
   switch (key) {
     case "escape":
@@ -119,7 +119,7 @@ function typedKey(model: ViewModel, { typed: _, ...state }: ViewState, typed: st
     case "backspace":
       return typed === "" ? state : { ...state, typed: [...typed].slice(0, -1).join("") };
     case "enter":
-      // As in less, nothing typed is what was searched for before.
+      // An empty pattern repeats the last search, as in less.
       return found(model, typed === "" ? state : { ...state, pattern: typed }, 1);
     default:
       return { ...state, typed: [...key].length === 1 ? typed + key : typed };
@@ -155,7 +155,7 @@ function entered(model: ViewModel, state: ViewState): ViewState {
   }
 }
 
-/** The place of a finding in the call tree of its tool. */
+/** Shows the location of a finding in the call tree of its tool. */
 function toTree(model: ViewModel, state: ViewState, finding: Finding): ViewState {
   const { tool, place } = finding;
   const { treeWeights, isOfVariable } = kindOf(finding);
@@ -163,7 +163,8 @@ function toTree(model: ViewModel, state: ViewState, finding: Finding): ViewState
   const candidates = treeWeights.flatMap((key) =>
     [tool, ...tools].flatMap((name): TreeChoice[] => {
       const index = tools.indexOf(name);
-      const metric = model.contents.stacks[index]?.metrics.findIndex((one) => one.key === key) ?? -1;
+      const metric =
+        model.contents.stacks[index]?.metrics.findIndex((candidate) => candidate.key === key) ?? -1;
       return metric < 0 ? [] : [{ tool: index, metric, isInverted: false }];
     }),
   );
@@ -171,8 +172,8 @@ function toTree(model: ViewModel, state: ViewState, finding: Finding): ViewState
     const at = atPath(model, treeScreen(model, choice), place.path);
     if (at !== undefined) return pushed(state, at);
   }
-  const what = isOfVariable ? "Static data has no allocation site" : "No call path leads there";
-  return { ...state, message: `${what}: t shows the call tree` };
+  const reason = isOfVariable ? "Static data has no allocation site" : "No call path leads there";
+  return { ...state, message: `${reason}: t shows the call tree` };
 }
 
 function toSource(model: ViewModel, state: ViewState, screen: TreeScreen): ViewState {
@@ -183,17 +184,20 @@ function toSource(model: ViewModel, state: ViewState, screen: TreeScreen): ViewS
   for (let at = rows.indexOf(row); at >= 0 && path.at(-1)!.parent !== undefined; at--)
     if (rows[at]!.node === path.at(-1)!.parent) path.push(rows[at]!);
   const frames = path.map(({ node }) => node.frame);
-  // In an inverted tree what stands above a row is what it called.
+  // Rows above a row of an inverted tree are the functions it called.
   const innermostFirst = screen.choice.isInverted ? frames.toReversed() : frames;
   const cursor = screen.choice.isInverted ? frames.length - 1 : 0;
   return pushed(state, { kind: "source", path: innermostFirst, finding: undefined, cursor, top: 0 });
 }
 
-/** Another tree in the place of one, with the cursor on the same function where that is in it. */
+/** Replaces a tree by another. The cursor stays on the same function if the other tree has it. */
 function otherTree(model: ViewModel, state: ViewState, screen: TreeScreen, choice: TreeChoice): ViewState {
-  const other = treeScreen(model, choice);
+  const nextScreen = treeScreen(model, choice);
   const row = rowAtCursor(model, screen);
-  return shown(state, (row === undefined ? undefined : atPath(model, other, [row.node.frame])) ?? other);
+  return shown(
+    state,
+    (row === undefined ? undefined : atPath(model, nextScreen, [row.node.frame])) ?? nextScreen,
+  );
 }
 
 function nextTool(model: ViewModel, state: ViewState): ViewState {
@@ -227,7 +231,10 @@ function back(state: ViewState): ViewState {
 
 type Direction = 1 | -1;
 
-/** The screen with the cursor on the next place that has the pattern in it, round the end; undefined if none has. */
+/**
+ * Moves the cursor to the next row that matches the pattern, wrapping around the end; undefined if no row
+ * matches.
+ */
 function searched<Screen extends ViewScreen>(
   model: ViewModel,
   screen: Screen,
@@ -258,7 +265,7 @@ function searched<Screen extends ViewScreen>(
   }
 }
 
-/** As in less with -i: a pattern with a capital letter in it is meant as it stands. */
+/** Matches like less -i: a pattern with a capital letter is case-sensitive. */
 function matcherOf(pattern: string): (text: string) => boolean {
   if (pattern !== pattern.toLowerCase()) return (text) => text.includes(pattern);
   return (text) => text.toLowerCase().includes(pattern);
@@ -277,7 +284,7 @@ function nextOf(matches: readonly boolean[], from: number, direction: Direction)
   return undefined;
 }
 
-/** Nodes are looked for in closed parts of the tree too. */
+/** Searches nodes in closed parts of the tree too. */
 function searchedTree(
   model: ViewModel,
   screen: TreeScreen,

@@ -3,26 +3,28 @@ import type { StackMetric, WeightedStacks } from "../../../../explain/call-tree/
 import type { Finding } from "../../../../explain/findings/index.ts";
 import type { SourceReader } from "../common/source-report.ts";
 
-/** What is looked at. */
+/** Contents of the view. */
 export interface ViewContents {
-  /** As it was named. */
+  /** Name of the input as the user typed it. */
   readonly input: string;
   readonly findings: readonly Finding[];
-  /** The call paths of each tool, at least one tool. */
+  /** Call paths of each tool; at least one tool. */
   readonly stacks: readonly WeightedStacks[];
   readonly readSource: SourceReader;
 }
 
-/** Which tree is shown. */
+/** The call tree to show. */
 export interface TreeChoice {
-  /** Index of the tool. */
+  /** Index into `stacks`. */
   readonly tool: number;
-  /** Index of its metric. */
+  /** Index into the tool's metrics. */
   readonly metric: number;
   readonly isInverted: boolean;
 }
 
-/** What is looked at, with the trees that were asked for: each is made once, so that its nodes stay the same. */
+/**
+ * Contents of the view and their call trees. Each tree is built once, so that its nodes keep their identity.
+ */
 export class ViewModel {
   readonly contents: ViewContents;
   readonly #trees = new Map<string, CallTree>();

@@ -2,20 +2,19 @@ import type { CallNode, CallTree } from "../../../../explain/call-tree/call-tree
 import type { StackFrame } from "../../../../explain/measures/measured-stacks.ts";
 import type { TreeChoice, ViewModel } from "./view-model.ts";
 
-/** A node that can be seen, and how deep it stands. */
+/** A visible node and its depth. */
 export interface TreeRow {
   readonly node: CallNode;
   readonly depth: number;
-  /** Undefined for a root. */
   readonly parent: CallNode | undefined;
 }
 
-/** Part of the total from which on nodes are expanded at first: the way to what matters most. */
+/** Nodes with at least this part of the total are expanded at first. */
 const TELLING_PART = 0.5;
-/** Nodes that are looked at on the way to one that is searched for. */
+/** Most nodes visited by a search. */
 const MOST_NODES = 500_000;
 
-/** The nodes whose callers in the tree are all expanded, in their order. */
+/** Returns the nodes whose ancestors are all expanded, in tree order. */
 export function treeRows(tree: CallTree, expanded: ReadonlySet<CallNode>): TreeRow[] {
   const rows: TreeRow[] = [];
   const add = (nodes: readonly CallNode[], depth: number, parent: CallNode | undefined): void => {
@@ -35,7 +34,7 @@ function expandedAtFirst({ total, roots }: CallTree): ReadonlySet<CallNode> {
   return expanded;
 }
 
-/** All nodes with those above them, in the order of a tree that is expanded everywhere. */
+/** Yields the path to every node, in the order of a fully expanded tree. */
 export function* allNodes({ roots }: CallTree): Generator<readonly CallNode[]> {
   const open: { nodes: readonly CallNode[]; next: number }[] = [{ nodes: roots, next: 0 }];
   const path: CallNode[] = [];
@@ -55,14 +54,17 @@ export function* allNodes({ roots }: CallTree): Generator<readonly CallNode[]> {
   }
 }
 
-/** A tree with everything above a node expanded, and the row of the node. */
+/** Expands everything above a node, and returns the row of the node. */
 export function reveal(
   tree: CallTree,
   expanded: ReadonlySet<CallNode>,
   path: readonly CallNode[],
 ): { expanded: ReadonlySet<CallNode>; cursor: number } {
-  const all = new Set([...expanded, ...path.slice(0, -1)]);
-  return { expanded: all, cursor: treeRows(tree, all).findIndex(({ node }) => node === path.at(-1)) };
+  const allExpanded = new Set([...expanded, ...path.slice(0, -1)]);
+  return {
+    expanded: allExpanded,
+    cursor: treeRows(tree, allExpanded).findIndex(({ node }) => node === path.at(-1)),
+  };
 }
 
 export interface Size {
@@ -70,7 +72,7 @@ export interface Size {
   readonly rows: number;
 }
 
-/** Which row keys act on, and which row is the first that is shown. */
+/** Cursor: the selected row. Top: the first visible row. */
 interface Scrolled {
   readonly cursor: number;
   readonly top: number;
@@ -80,11 +82,13 @@ export interface FindingsScreen extends Scrolled {
   readonly kind: "findings";
 }
 
-/** A path, innermost first, and the source text of the frame under the cursor. `top` moves the text. */
+/**
+ * A call path, innermost first, and the source text of the frame under the cursor. `top` scrolls the text.
+ */
 export interface SourceScreen extends Scrolled {
   readonly kind: "source";
   readonly path: readonly StackFrame[];
-  /** The finding that the path is of; undefined for a path of a tree. */
+  /** Finding of the path; undefined for a path of a tree. */
   readonly finding: number | undefined;
 }
 
@@ -101,18 +105,17 @@ export interface HelpScreen extends Scrolled {
 export type ViewScreen = FindingsScreen | SourceScreen | TreeScreen | HelpScreen;
 
 export interface ViewState {
-  /** The last one is shown; behind it are those that led there. At least one. */
+  /** Stack of screens: the last one is shown. At least one. */
   readonly screens: readonly ViewScreen[];
-  /** A pattern that is being typed. */
   readonly typed?: string | undefined;
-  /** What was last searched for. */
+  /** Last searched pattern. */
   readonly pattern?: string | undefined;
-  /** What the last key led to, in words. */
+  /** Result of the last key, in words. */
   readonly message?: string | undefined;
   readonly isDone: boolean;
 }
 
-/** The findings first; the tree of the first tool where there are none. */
+/** Returns the first state: the findings, or the tree of the first tool if there are none. */
 export function initialState(model: ViewModel): ViewState {
   const first: ViewScreen =
     model.contents.findings.length > 0

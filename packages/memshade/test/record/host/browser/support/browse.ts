@@ -26,21 +26,19 @@ const TYPES: Readonly<Record<string, string>> = {
   wasm: "application/wasm",
 };
 
-/** Files of a site by their paths; `/` is the page. */
+/** Files of a site by path; `/` is the page. */
 export type Site = Readonly<Record<string, string | Uint8Array>>;
 
 export interface SiteOptions {
-  /** Pages may share memory between threads. */
+  /** True if pages may share memory between threads. */
   isolated?: boolean;
   headers?: Readonly<Record<string, string>>;
 }
 
-/** A server of a site. Pages tell what they have to say by `fetch("/told", { method: "POST", body })`. */
+/** A server for a site. Pages report by `fetch("/told", { method: "POST", body })`. */
 export interface Served {
   url: string;
-  /** What was told so far. */
   told: string[];
-  /** Resolves with what is told next. */
   next(): Promise<string>;
 }
 
@@ -112,14 +110,13 @@ function answer(
 }
 
 export interface Browsed extends Outcome {
-  /** What the page told. */
   told: string;
-  /** The folder of the run, and what its `run.json` says; undefined where there is none. */
+  /** Folder of the run, and the content of its `run.json`; undefined if there is none. */
   folder: string;
   run: Run | undefined;
 }
 
-/** Opens a page with memshade, and ends the run when the page has told something. */
+/** Opens a page with memshade, and ends the run after the page's first report. */
 export async function browse(
   site: Site,
   { args = [], ...options }: SiteOptions & { args?: readonly string[] } = {},
@@ -139,7 +136,6 @@ export async function browseAt(served: Served, args: readonly string[] = []): Pr
   return { ...(await ended(started, folder)), told };
 }
 
-/** Starts memshade with a page. */
 export function open(url: string, args: readonly string[] = []): { started: Started; folder: string } {
   const folder = join(newFolder(), "run");
   const started = startMemshade(

@@ -13,7 +13,7 @@ afterEach(() => void vi.useRealTimers());
 it("a signal that came later came later, whatever the time: long-running programs get each of theirs", () => {
   const state = openSharedState();
   expect(lastDelivery(state, "SIGHUP")).toBe(0);
-  // Around the times at which 30, 31 and 32 bits of milliseconds begin anew.
+  // Times at which 30, 31 and 32 bits of milliseconds overflow.
   for (const bits of [30, 31, 32]) {
     const wraps = 2 ** bits * Math.ceil(Date.now() / 2 ** bits);
     vi.useFakeTimers({ now: wraps - 1 });

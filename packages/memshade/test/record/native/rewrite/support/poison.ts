@@ -4,8 +4,8 @@ import type { BlockView, Insertion } from "../../../../../src/record/native/rewr
 const RSP = 4;
 
 /**
- * A tool that overwrites all registers and flags that nothing reads any more, in front of every n-th instruction. A program that still
- * does the same needed none of them.
+ * A tool that overwrites all dead registers and flags in front of every n-th instruction. If the program's
+ * output is unchanged, none of them was needed.
  */
 export function poison(every: number): (block: BlockView) => Insertion[] {
   return ({ first, last, live }) => {
@@ -16,7 +16,7 @@ export function poison(every: number): (block: BlockView) => Insertion[] {
       const bytes: number[] = [];
       for (let register = 0; register < 16; register++) {
         if (register === RSP || (mask & (1 << register)) !== 0) continue;
-        // mov $…, %r64: no address, and no number that a program would have
+        // mov $…, %r64: a number that is no address and that programs do not use
         bytes.push(0x48 | (register >> 3), 0xc7, 0xc0 | (register & 7), 0x5a, 0xa5, before & 0x7f, 0x80);
       }
       // test %rsp, %rsp; then the carry

@@ -21,19 +21,19 @@ import type { Choices } from "../../../../support/random-module.ts";
 
 const PT_GNU_EH_FRAME = 0x6474e550;
 const [CODE, FRAMES, TABLES, DATA] = [0x400000 + 0x1000, 0x600000, 0x680000, 0x700000];
-/** What is written at the end: memory that functions reach, then registers and flags. */
+/** Layout of the output: memory that functions reach, then registers and flags. */
 const [WORDS, RESULTS, OUTPUT_BYTES] = [DATA, DATA + 0x100, 0x200];
 const INPUT = DATA + 0x800;
 const FUNCTIONS = 12;
 const USABLE = GENERAL.filter((register) => register !== RSP);
 const ARITHMETIC = ["add", "adc", "sub", "sbb", "and", "or", "xor", "cmp", "test", "mov", "xchg"];
 
-/** Ways of a jump by a table. */
+/** Number of targets of a table jump. */
 const WAYS = 4;
 
 /**
- * An executable of functions made up at random: it loads all registers with random values, calls the first function, and prints all
- * registers, flags and memory. Functions call those behind them, and follow no convention: any register may be a result.
+ * An executable of random functions. It loads all registers with random values, calls the first function, and prints all
+ * registers, flags and memory. Functions call later ones, and follow no convention: any register may hold a result.
  */
 export function randomProgram(choices: Choices): Uint8Array {
   const asm = new Assembler();
@@ -86,14 +86,14 @@ function writeMain(asm: Assembler, first: Label): void {
     asm.put("syscall", 8);
   };
   system(1, 1, WORDS, OUTPUT_BYTES);
-  // It ends with 0 if that was written.
+  // Exit code 0 if the output was written.
   asm.put("mov", 4, RDI, RAX);
   asm.put("xor", 4, RDI, OUTPUT_BYTES);
   system(60);
   asm.put("ud2", 8);
 }
 
-/** A jump by a table, of distances or of addresses, to one of several places. No register keeps an address of code. */
+/** A jump through a table of distances or addresses to one of several targets. No register keeps a code address. */
 function writeTableJump(asm: Assembler, choices: Choices, tables: Label[]): void {
   const [index, base, target] = distinct(choices, 3);
   const ways = Array.from({ length: WAYS }, () => asm.label());
@@ -119,7 +119,6 @@ function writeTableJump(asm: Assembler, choices: Choices, tables: Label[]): void
   asm.bind(end);
 }
 
-/** Reaches memory by registers. */
 function writeAccess(asm: Assembler, choices: Choices): void {
   const [base, index, value] = distinct(choices, 3);
   const vector = choices.of(VECTOR);

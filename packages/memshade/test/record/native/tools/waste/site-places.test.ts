@@ -21,7 +21,7 @@ describe("slots of files", () => {
   });
   afterEach(() => rmSync(join(files, ".."), { recursive: true }));
 
-  /** As the cache has a file that was rewritten and used so long ago. */
+  /** Puts a file into the cache that was rewritten and last used this number of minutes ago. */
   function keep(key: string, minutesAgo: number): void {
     const used = new Date(Date.now() - minutesAgo * 60_000);
     mkdirSync(join(files, key), { recursive: true });
@@ -93,7 +93,7 @@ describe("slots of files", () => {
     keep(LARGE, 9);
     expect(() => takePlace(files, SMALL, 1)).toThrow(/try again/);
     expect(existsSync(join(files, LARGE))).toBe(true);
-    // Nothing is left of the attempt.
+    // The failed attempt leaves no trace.
     keep(LARGE, 11);
     expect(takePlace(files, OTHER, ALL).to).toBe(ARENA + ALL);
   });

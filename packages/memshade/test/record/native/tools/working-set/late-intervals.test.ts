@@ -7,7 +7,7 @@ import { IntervalRecords } from "../../../../../src/record/native/tools/working-
 const MS = 1e6;
 
 describe("the end of a process", () => {
-  /** Two lines are touched, and then nobody sees for so long that the process has ended. */
+  /** Touches two lines, after which no reader runs until the process has ended. */
   function recordsUntil(seenAfter: number): [number, number][] {
     const lines = new MarkedLines(() => "heap");
     const how = { interval: 20 * MS, maxIntervals: 64, unit: "wall" as const, adaptive: false };

@@ -21,7 +21,7 @@ const PLACES = new Map<number, AttributedPlace>([
   ...CONTEXTS.map((key): [number, AttributedPlace] => [key, { kind: "code", path: [key] }]),
 ]);
 
-/** A line that an interval touches, and whose its four parts are then; 0: nobody's. */
+/** A line that an interval touches, and the owners of its four parts at that time; 0: none. */
 type Touch = [line: number, owners: number[]];
 
 const touch: fc.Arbitrary<Touch> = fc.tuple(
@@ -36,7 +36,7 @@ const run = fc.array(fc.uniqueArray(touch, { selector: ([line]) => line, maxLeng
   maxLength: 40,
 });
 
-/** @param mergedAt before which interval neighbours are merged */
+/** @param mergedAt interval before which neighbours are merged */
 function recorded(intervals: readonly Touch[][], mergedAt?: number) {
   const owners = new LineOwners(() => HEAP);
   const lines = new MarkedLines(() => "heap", owners);
@@ -65,7 +65,6 @@ function recorded(intervals: readonly Touch[][], mergedAt?: number) {
 
 const keyOf = ({ contexts }: Attribution, number: number) => contexts[number].stack[0]?.function ?? HEAP;
 
-/** Shares of a line by key. */
 function sharesOf(owners: readonly number[]): [key: number, share: number][] {
   const owned = owners.filter((key) => key !== 0);
   if (owned.length === 0) return [[HEAP, 1]];

@@ -28,7 +28,7 @@ if (!isPossible) console.warn("SKIPPED: marks of native programs are read on x86
 
 describe.skipIf(!isPossible)("the process that takes marks out of a file", () => {
   const folder = mkdtempSync(join(tmpdir(), "memshade-marks-"));
-  // Where programs share their marks, files may be as large.
+  // Programs share their marks in this file system, where files may be this large.
   const shared = mkdtempSync("/dev/shm/memshade-marks-");
   const file = join(shared, "marks");
   writeFileSync(file, "");
@@ -89,7 +89,7 @@ describe.skipIf(!isPossible)("the process that takes marks out of a file", () =>
       return found;
     };
     const piece = CONTROL_BYTES + Math.floor((2 * line) / PIECE_BYTES) * PIECE_BYTES;
-    // The second line of the page has two blocks, one of which has ended; the words of the first one belong to nobody any more.
+    // The second line of the page has two blocks, one of which has ended; the words of the first line have no owner any more.
     write(ownersAt, 9, 9, 9, 9, 5, 0, FREED + 6, 7);
     write(pageAt, MIXED + FREED + 8);
     mark(line + 1);
@@ -98,7 +98,7 @@ describe.skipIf(!isPossible)("the process that takes marks out of a file", () =>
     mark(line + 1);
     mark(line + 5);
     expect(await take()).toEqual([[piece, [5, 0, 0, 7, 0, 0, 0, 0]]]);
-    // A block has all of the page.
+    // One block covers the whole page.
     write(pageAt, 4);
     mark(line);
     expect(await take()).toEqual([[piece, [4, 4, 4, 4]]]);

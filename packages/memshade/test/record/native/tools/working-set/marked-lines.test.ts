@@ -10,7 +10,6 @@ import { MarkedLines } from "../../../../../src/record/native/tools/working-set/
 const LINES = PIECE_BYTES / 2;
 const INTERVALS = 64;
 
-/** Numbers from 0 to below 1 that are the same each time. */
 function randomNumbers(seed: number): () => number {
   let state = seed;
   return () => {
@@ -28,7 +27,7 @@ describe("lines of intervals, from their marks", () => {
     for (let i = 0; i < INTERVALS; i++) {
       const read = new Set<number>();
       const written = new Set<number>();
-      // Pieces that lie far from each other.
+      // Pieces far apart from each other.
       for (const piece of [0, 1, 2 ** 28]) {
         const marks = new Uint8Array(PIECE_BYTES);
         const many = Math.floor(random() * 40);

@@ -1,17 +1,22 @@
 import { describe, expect, it } from "vitest";
 import { readRaw, writeRaw } from "../../../../../src/profile/formats/memprof-raw/index.ts";
 import type { RawProfile } from "../../../../../src/profile/model/raw-profile.ts";
-import { HeapSession } from "../../../../../src/record/tools/heap/read/heap-session.ts";
 import type { InstrumentOptions } from "../../../../../src/record/tools/index.ts";
 import { wat } from "../../../../support/assemble.ts";
-import { BUMP, contextsOf, newSession, Profiled, snapshotOf } from "../../../../support/profiled.ts";
+import {
+  BUMP,
+  contextsOf,
+  newSession,
+  Profiled,
+  RecordedHeap,
+  snapshotOf,
+} from "../../../../support/profiled.ts";
 import { ScriptedHeap, SITES } from "../support/scripted-heap.ts";
 
 const A = 1024;
 const B = 2048;
 const C = 4096;
 
-/** Some work of all kinds on two sites. */
 function work(heap: ScriptedHeap, rounds = 10): void {
   for (let i = 0; i < rounds; i++) {
     heap.malloc(A, 20 + i, SITES[i % 4]);
@@ -55,7 +60,6 @@ describe.each<[string, InstrumentOptions]>([
   });
 });
 
-/** The profile as a reader of the file finds it. */
 const asRead = (raw: RawProfile) => readRaw(writeRaw(raw, raw.version));
 
 describe("a snapshot", () => {
@@ -89,7 +93,7 @@ describe("a snapshot", () => {
   });
 
   it.each([3, 4, 5] as const)("can be written as raw version %i", (rawVersion) => {
-    const session = new HeapSession({
+    const session = new RecordedHeap({
       clock: "virtual",
       rawVersion,
       counters: "exact",
@@ -297,7 +301,7 @@ describe("several instances of one module", () => {
       numMigratedCpu: 0,
       allocCpuId: 1,
       deallocCpuId: 1,
-      // Clocks of different instances are not to be compared: no block has a predecessor in the other one.
+      // Clocks of different instances are not comparable: no block has a predecessor in the other instance.
       numLifetimeOverlaps: 0,
       numSameAllocCpu: 0,
       numSameDeallocCpu: 0,
@@ -407,17 +411,16 @@ describe("several modules", () => {
 
 describe("an allocator that was only guessed", () => {
   const guessed = (
-    session: HeapSession,
+    session: RecordedHeap,
     misbehave: (heap: ScriptedHeap) => void,
     { sharedMemory = false } = {},
   ) => {
     const heap = new ScriptedHeap();
     const { info, shadow } = heap.profiled;
-    session.addInstance(
+    session.add(
       shadow,
       { ...info, sharedMemory, allocator: { ...info.allocator, needsConfirmation: true } },
       heap.bytes,
-      null,
     );
     work(heap, 1);
     misbehave(heap);
@@ -466,7 +469,7 @@ describe("an allocator that was only guessed", () => {
     const named = new ScriptedHeap();
     const confirmed = () => named.profiled.snapshot().modules[0].allocator.confirmed;
     const stale = 100;
-    // A host that puts back an earlier state of the memory: what lived then and not before is handed out again.
+    // The host restores an earlier state of the memory, so addresses of live blocks are returned again.
     for (let i = 0; i < stale; i++) named.malloc(A + 64 * i, 8);
     for (let i = 0; i < stale; i++) named.malloc(A + 64 * i, 8);
     expect(confirmed()).toBe(true);
@@ -501,7 +504,7 @@ describe("the wall clock", () => {
     heap.malloc(A, 8, "a");
     heap.malloc(B, 8, "b");
     const until = performance.now() + 30;
-    // The host is asked once in a thousand events or two: as many must happen when this thread gets little time.
+    // The host's clock is read once in one or two thousand events. The minimum of events holds even if this thread gets little time.
     for (let events = 0; events < 10_000 || performance.now() < until; events++) {
       heap.malloc(C, 8, "c");
       heap.free(C);

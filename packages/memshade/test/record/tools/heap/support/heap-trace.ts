@@ -1,4 +1,4 @@
-/** Something that happened to the heap. `number`: allocations before it, or its own number where it is one. */
+/** An event of the heap. `number`: the allocations before it; for an allocation, its own number. */
 interface HeapEvent {
   readonly kind: "allocation" | "release";
   readonly number: number;
@@ -13,7 +13,7 @@ interface TracedBlock {
   lastAccess: number | undefined;
 }
 
-/** What is known of the end of a block from its trace: the truth that looks from time to time come close to. */
+/** Exact figures of a block's end from the trace; periodic checks approximate them. */
 export interface EndedBlock {
   readonly context: string;
   readonly bytes: number;
@@ -22,7 +22,7 @@ export interface EndedBlock {
   readonly drag: number;
 }
 
-/** What happened, event by event; all figures of an interval are computed from the whole trace. */
+/** All events in order; figures of an interval are computed from the whole trace. */
 export class HeapTrace {
   readonly events: HeapEvent[] = [];
   readonly ended: EndedBlock[] = [];
@@ -35,7 +35,7 @@ export class HeapTrace {
     this.#live.set(address, { context, bytes, begin: this.allocations, lastAccess: undefined });
   }
 
-  /** `moves`: by a reallocation, which belongs to the interval of the allocation that follows. */
+  /** @param moves true for a reallocation, which belongs to the interval of the allocation that follows */
   release(address: number, moves = false): void {
     const block = this.#live.get(address);
     if (block === undefined) return;
@@ -55,12 +55,11 @@ export class HeapTrace {
     if (block !== undefined) block.lastAccess = this.allocations;
   }
 
-  /** All that lives ends. */
   releaseAll(): void {
     for (const address of [...this.#live.keys()]) this.release(address);
   }
 
-  /** The figures of allocations `start` + 1 to `end`. `isLast`: and of all that came after. */
+  /** Figures of allocations `start` + 1 to `end`. `isLast`: including all later events. */
   interval(start: number, end: number, isLast: boolean) {
     let live = { bytes: 0, blocks: 0 };
     let max = live;

@@ -11,7 +11,7 @@ import type { ContextExtras } from "../../../../../src/record/tools/heap/read/co
 import type { ReachSums } from "../../../../../src/record/tools/heap/read/reach/reach-sums.ts";
 
 const GRANULE_BYTES = 8;
-/** Blocks up to here have no successor, and none that is larger has a predecessor, but by reallocation. */
+/** Blocks up to LARGEST_SMALL bytes have no successor. Blocks up to LARGEST_MEDIUM bytes have no predecessor, except by reallocation. */
 const LARGEST_SMALL = 128;
 const LARGEST_MEDIUM = 511;
 
@@ -20,22 +20,21 @@ interface LiveBlock {
   size: number;
   time: number;
   context: string;
-  /** How often its contents were copied until they were here, and how many bytes that were. */
+  /** Number of copies that brought the contents here, and the bytes copied. */
   copies: number;
   copiedBytes: number;
   steps: number;
-  /** Bytes that were here from the start. */
+  /** Bytes that were copied into the block at its start. */
   carried: number;
 }
 
 interface Granule {
   count: number;
   reads: boolean;
-  /** It was accessed, however many accesses are counted here. */
+  /** True once the block was accessed, even if its accesses are counted elsewhere. */
   touched: boolean;
 }
 
-/** What the profile should say of one calling context. */
 export interface ReferenceContext {
   mib: Mib | undefined;
   extras: Omit<ContextExtras, "entries" | "growth" | "capacity" | "drag" | "collected" | keyof ReachSums> & {
@@ -59,14 +58,14 @@ const NO_EXTRAS: ReferenceContext["extras"] = {
   temporary: 0,
 };
 
-/** The heap profile kept in the plainest way: maps and lists, every block merged by the rules of the MIB model. */
+/** The heap profile, kept in the simplest way: maps and lists, every block merged by the rules of the MIB model. */
 export class ReferenceHeap {
   readonly contexts = new Map<string, ReferenceContext>();
   readonly #live = new Map<number, LiveBlock>();
   readonly #granules = new Map<number, Granule>();
-  /** The program's memory, as far as something was stored there. */
+  /** Bytes that the program has stored. */
   readonly #contents = new Map<number, number>();
-  /** The block of more than `LARGEST_MEDIUM` bytes that began last, if it lives. */
+  /** The last block of more than `LARGEST_MEDIUM` bytes, if it lives. */
   #youngest: LiveBlock | undefined;
   readonly #histograms: boolean;
   allocations = 0;
@@ -96,12 +95,12 @@ export class ReferenceHeap {
     granule.touched = true;
   }
 
-  /** An access that is counted at another place. */
+  /** Marks an access that is counted elsewhere. */
   touch(address: number): void {
     this.#granuleAt(address).touched = true;
   }
 
-  /** What a store leaves, which is an access besides. */
+  /** Records the bytes of a store, whose access is counted separately. */
   put(address: number, ...bytes: number[]): void {
     bytes.forEach((byte, i) => {
       this.#contents.set(address + i, byte);
@@ -200,7 +199,7 @@ export class ReferenceHeap {
     after.carried = Math.min(before.carried, after.size);
   }
 
-  /** Up to the end of the last granule that was accessed, or the last byte that was there from the start. */
+  /** Bytes up to the end of the last accessed granule, or up to the last byte copied in. */
   #usedBytes({ address, size, carried }: LiveBlock): number {
     let used = 0;
     for (let at = 0; at < size; at += GRANULE_BYTES)
@@ -209,7 +208,7 @@ export class ReferenceHeap {
     return Math.max(Math.min(used, size), carried);
   }
 
-  /** Whether a block that ends goes on in the youngest large one; then the chain does. */
+  /** True if an ending block continues in the youngest large block; the chain then continues too. */
   #hasSuccessor(block: LiveBlock): boolean {
     const next = this.#youngest;
     const used = this.#usedBytes(block);
@@ -225,7 +224,7 @@ export class ReferenceHeap {
   }
 
   #isCopy(block: LiveBlock, next: LiveBlock, used: number): boolean {
-    // A string goes on where the end of the old one was.
+    // A string continues at the end of the old content.
     const same = Math.floor((used - 1) / 8) * 8;
     const contents = this.contentsAt(block.address, same);
     const words = new Set<string>();
@@ -276,7 +275,7 @@ export class ReferenceHeap {
       });
   }
 
-  /** All accesses so far that are in no block that has ended. */
+  /** All accesses so far outside of ended blocks. */
   get pendingAccesses(): number {
     return [...this.#granules.values()].reduce((sum, { count }) => sum + count, 0);
   }

@@ -4,16 +4,15 @@ import type { InstrumentOptions } from "../../../../../src/record/tools/index.ts
 import { ReferenceHeap } from "./reference-heap.ts";
 import { ScriptedHeap, type Site } from "./scripted-heap.ts";
 
-/** Where counters are merged, loops that walk so many bytes have all accesses counted at their last place. */
+/** If counters are merged, a loop over at least this number of bytes has all its accesses counted at its last address. */
 const LONG_WALK = 528;
 
-/** Where a block can be, and how large it can be there. */
 export interface Place {
   readonly address: number;
   readonly room: number;
 }
 
-/** What a program does. Places are numbers of a list. */
+/** A step of a program. Places are indices of a list. */
 export type Step =
   | { kind: "malloc" | "calloc" | "aligned"; place: number; size: number; site: Site }
   | { kind: "free"; place: number }
@@ -24,12 +23,11 @@ export type Step =
   | { kind: "grow"; from: number; to: number; bytes: number; moved: boolean; site: Site }
   | { kind: "stray"; address: number; reads: boolean };
 
-/** Takes the same steps in the program and in the reference. Steps that make no sense at their moment are left out. */
+/** Takes the same steps in the program and in the reference, and skips steps that are impossible at their moment. */
 export class Replay {
   readonly program: ScriptedHeap;
   readonly reference: ReferenceHeap;
   readonly #sizes = new Map<number, number>();
-  /** Blocks that may live at once. */
   readonly #most: number;
   readonly #isExact: boolean;
   readonly #places: readonly Place[];
@@ -61,7 +59,7 @@ export class Replay {
         return;
       }
       case "free":
-        // Of a place that holds no block, too: releases that mean nothing.
+        // The place may be empty: such a release must have no effect.
         program.free(this.#places[step.place].address);
         reference.release(this.#places[step.place].address);
         this.#sizes.delete(step.place);
@@ -78,7 +76,7 @@ export class Replay {
         return;
       }
       case "fail": {
-        // Out of memory for what exists, and releasing by realloc.
+        // Out of memory for an existing block, or release by realloc.
         const old = this.#sizes.has(step.place) ? this.#places[step.place].address : 0;
         const size = step.site === "a" ? 0 : 1 << 20;
         program.malloc(0, 1 << 30, step.site);
@@ -114,7 +112,7 @@ export class Replay {
         return;
       }
       case "grow": {
-        // As a vector does; or with other contents where the old block was, which have moved.
+        // Copies as a vector does, or writes other contents to the old block, whose old ones have moved.
         const size = this.#sizes.get(step.from);
         const [old, next] = [this.#places[step.from].address, this.#places[step.to].address];
         if (size === undefined || size < 16 || this.#sizes.has(step.to) || this.#sizes.size >= this.#most)
@@ -183,7 +181,7 @@ export class Replay {
     expect(this.program.profiled.heap.heapAccesses).toBe(this.reference.heapAccesses);
   }
 
-  /** Live blocks end in an order that nobody promises: before figures that depend on it are compared, all end. */
+  /** Ends all live blocks before figures are compared that depend on the order of ends, which is unspecified. */
   releaseAll(): void {
     for (const index of [...this.#sizes.keys()].sort((a, b) => ((a * 7) % 5) - ((b * 7) % 5)))
       this.take({ kind: "free", place: index });

@@ -2,13 +2,12 @@ import type { InstrumentOptions } from "../../../../../src/record/tools/index.ts
 import { wat } from "../../../../support/assemble.ts";
 import { Profiled, type ProfiledOptions } from "../../../../support/profiled.ts";
 
-/** Functions from which blocks come, each a calling context of its own. */
+/** Functions that allocate, each a calling context of its own. */
 export const SITES = ["a", "b", "c", "d"] as const;
 export type Site = (typeof SITES)[number];
 
-/** A function of its own per site and way of allocating: `malloc_a`, `calloc_a` … */
 function siteFunctions(site: Site): string {
-  // The sum keeps the functions from being taken for covers of the allocator.
+  // The sum prevents the functions from being recognized as wrappers of the allocator.
   const via = (callee: string, parameters: number) => {
     const operands = Array.from({ length: parameters }, (_, i) => `(local.get ${i})`).join(" ");
     return `(func $${callee}_${site} (export "${callee}_${site}") ${"(param i32)".repeat(parameters)} (result i32)
@@ -24,7 +23,7 @@ function siteFunctions(site: Site): string {
 }
 
 /**
- * A program whose allocator hands out what it is told: its functions return the global `next`, and touch no memory but
+ * A program whose allocator returns the global `next`, which the test sets. It touches no memory except
  * for the result of `posix_memalign`. The program stores and loads single bytes.
  */
 const PROGRAM = wat(`(module
@@ -57,13 +56,12 @@ const ALLOCATOR = ["malloc", "calloc", "realloc", "aligned_alloc", "posix_memali
   .map((name) => `${name}=${name}`)
   .join(",");
 
-/** Where `posix_memalign` stores its result. */
+/** Address at which `posix_memalign` stores its result. */
 const OUT = 64;
 
-/** The program, told step by step what its allocator does. Addresses and sizes are bytes. */
+/** A program whose allocator the test controls step by step. Addresses and sizes are bytes. */
 export class ScriptedHeap {
   readonly profiled: Profiled;
-  /** The program before it was instrumented. */
   readonly bytes = PROGRAM;
 
   constructor(options: InstrumentOptions = {}, profiled: Omit<ProfiledOptions, "options"> = {}) {
@@ -73,7 +71,7 @@ export class ScriptedHeap {
     });
   }
 
-  /** `address` 0: the allocation fails. */
+  /** @param address 0: the allocation fails */
   malloc(address: number, size: number, site: Site = "a"): number {
     return this.#allocate(address, `malloc_${site}`, size);
   }
@@ -90,12 +88,11 @@ export class ScriptedHeap {
     return this.#allocate(address, `aligned_alloc_${site}`, 64, size);
   }
 
-  /** Gives the function's own result: 0 for success. */
+  /** Returns the function's own result: 0 for success. */
   posixMemalign(address: number, size: number, site: Site = "a"): number {
     return this.#allocate(address, `posix_memalign_${site}`, OUT, 64, size);
   }
 
-  /** JavaScript itself calls the allocator. */
   mallocFromHost(address: number, size: number): number {
     return this.#allocate(address, "malloc", size);
   }
@@ -112,22 +109,21 @@ export class ScriptedHeap {
     for (let i = 0; i < times; i++) this.profiled.call("store", address);
   }
 
-  /** One access for every 8 bytes. */
+  /** Makes one access for every 8 bytes. */
   fill(address: number, bytes: number): void {
     this.profiled.call("fill", address, bytes);
   }
 
-  /** One byte is stored. */
   put(address: number, byte: number): void {
     this.profiled.call("put", address, byte);
   }
 
-  /** One access to both for every 8 bytes. */
+  /** Makes one access to each of both blocks for every 8 bytes. */
   copy(to: number, from: number, bytes: number): void {
     this.profiled.call("copy", to, from, bytes);
   }
 
-  /** One access for every 4 bytes, in a loop. */
+  /** Makes one access for every 4 bytes, in a loop. */
   walk(address: number, bytes: number): void {
     this.profiled.call("walk", address, bytes / 4);
   }

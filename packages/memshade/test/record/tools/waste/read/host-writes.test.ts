@@ -4,7 +4,7 @@ import { observeImports } from "../../../../../src/record/tools/waste/read/wasi-
 import { wat } from "../../../../support/assemble.ts";
 import { wasteReader } from "../../../../support/waste-reader.ts";
 
-/** Reads 5,000 bytes to 1024 four times over; the second time the program has changed none, then one of them. */
+/** Reads 5,000 bytes to 1024 four times. Before the second read the program has changed none of them, later one. */
 const MODULE = wat(`(module
   (import "wasi_snapshot_preview1" "fd_read" (func $fd_read (param i32 i32 i32 i32) (result i32)))
   (memory (export "memory") 1 8)
@@ -47,13 +47,13 @@ function wasteOfReads(waste: WasteOptions, fill: (call: number) => number) {
 describe("what the host writes", () => {
   for (const waste of [{}, { contexts: true }, { pairs: true }, { pairs: true, contexts: true }])
     it(`is compared with what was there, ${JSON.stringify(waste)}`, () => {
-      // Each call writes the buffer and how much it read: 4 and 4. The first stores sevens over zeros.
+      // Each call writes the buffer and the number of bytes read: 4 and 4. The first call stores sevens over zeros.
       const sevens = wasteOfReads(waste, () => 7);
       expect(sevens).toMatchObject({ stores: 8, written: 4 * 5004 });
-      // Silent: the second and the fourth, whose buffer is as it was; three times the count of bytes.
+      // Silent stores: the second and the fourth call, whose buffers are unchanged; three times the number of bytes.
       expect(sevens.silent).toBe(5);
       if ("pairs" in waste)
-        // 2 of the count's bytes are zero from the start.
+        // 2 of the number's bytes are zero from the start.
         expect(sevens.same).toBe(5000 + 4999 + 5000 + 3 * 4 + 2);
       expect(wasteOfReads(waste, (call) => call).silent).toBe(4);
     });

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { WasiRanges } from "../../../../../src/record/tools/waste/read/wasi-ranges.ts";
 
-/** A memory with words at addresses. */
 function memoryOf(words: Record<number, number>): DataView {
   const view = new DataView(new ArrayBuffer(4096));
   for (const [address, value] of Object.entries(words)) view.setUint32(Number(address), value, true);
@@ -15,7 +14,7 @@ const rangesOf = (words: Record<number, number>) => {
 
 describe("what WASI calls touch", () => {
   it("fd_write reads its vectors and as many bytes as it wrote", () => {
-    // Two buffers of 10 bytes, of which the call took 14.
+    // Two buffers of 10 bytes, of which the call used 14.
     const ranges = rangesOf({ 100: 1000, 104: 10, 108: 2000, 112: 10, 200: 14 });
     expect(ranges.touched("fd_write", [1, 100, 2, 200], 0)).toEqual({
       reads: [

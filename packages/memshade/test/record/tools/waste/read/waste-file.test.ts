@@ -10,7 +10,7 @@ const OPTIONS = {
   compat: "",
 } as const;
 
-/** What is said of a run with these modules and their names. */
+/** Limits that the profile of a run names for these modules, given as name → text. */
 function saidOf(modules: Record<string, string>): string[] {
   const built = Object.entries(modules).map(([name, text], index) => {
     const original = wat(`(module ${text})`);

@@ -6,7 +6,7 @@ import type { Profile } from "../../../../../src/record/host/run/recorder.ts";
 import { wat } from "../../../../support/assemble.ts";
 import { BUMP } from "../../../../support/profiled.ts";
 
-/** `memory`: how it is exported, if it is. */
+/** @param memory how the memory is exported, if at all */
 const moduleWith = (memory: string): Uint8Array =>
   wat(`(module (memory ${memory} 1 8) ${BUMP}
   (func (export "store") (param i32) (i32.store (i32.const 64) (local.get 0)))
@@ -86,7 +86,7 @@ describe("a recording with the waste tool", () => {
       store(1);
       load();
     };
-    // They are called from different lines.
+    // The calls are on different lines.
     const both = await record({ tools: ["heap", "waste"], hostStacks: "off" }, use);
     expect(wasteOf(both).stores).toEqual(wasteOf(await record({}, use)).stores);
     const heap = await record({ tools: ["heap"], hostStacks: "off" }, use);

@@ -7,7 +7,6 @@ import { wat } from "../../../../support/assemble.ts";
 
 const [A, B, C, D] = [0, 1, 2, 3];
 
-/** Two accesses each, and one that traps. */
 const MODULE = wat(`(module
   (type $answer (func (param i32)))
   (import "host" "answer" (func $answer (type $answer)))
@@ -51,7 +50,6 @@ async function workingSetOf(
   return readWorkingSet(String(recorded.toolFiles.find(({ name }) => name === "workingset.json")?.contents));
 }
 
-/** An interval for each set of lines. */
 const intervals = (sets: readonly (readonly number[])[]) => (exports: Exports) => {
   for (const [one, other = one] of sets)
     if (one === undefined) exports.nothing();

@@ -64,9 +64,9 @@ describe("the filter language", () => {
   it("says what it does not understand, and takes the rest", () => {
     const { mistakes, texts, figures } = read("size>1 bytes>many fn:~( shop");
     expect(mistakes).toEqual([
-      "There is no figure “size”: bytes, left, neverRead",
-      "“many” is no amount: 12, 1.5MiB, 20k and 5% are",
-      "“(” is no regular expression",
+      "No figure is named “size”. Figures: bytes, left, neverRead",
+      "“many” is not an amount. Examples: 12, 1.5MiB, 20k, 5%",
+      "“(” is not a valid regular expression",
     ]);
     expect([texts.length, figures.length]).toEqual([1, 0]);
   });

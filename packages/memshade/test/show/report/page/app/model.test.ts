@@ -120,7 +120,7 @@ describe("a range", () => {
     expect(chosen).toMatchObject({ isWholeRun: false, tool: "heap" });
     expect(chosen.total).toBe(page.figures(state({ range })).find(({ id }) => id === chosen.id)!.total);
     expect(siteRows(page, state({ range, tab: "sites" })).sort).toBe(chosen.id);
-    // What somebody has chosen stays, and says that it is of the whole run.
+    // A chosen weight stays selected, marked as that of the whole run.
     expect(page.weight(state({ range, weight: "left" }))).toMatchObject({ id: "left", isWholeRun: true });
   });
 

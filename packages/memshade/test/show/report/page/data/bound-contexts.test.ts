@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { boundContexts } from "../../../../../src/show/report/page/data/page-builder.ts";
 
-/** For each context, one of those before it or none: a tree. */
+/** Tree: the parent of each context is an earlier one or none. */
 const tree = fc
   .array(fc.tuple(fc.nat(), fc.nat({ max: 1000 }), fc.nat({ max: 3 }), fc.nat({ max: 4 })), {
     minLength: 1,
@@ -11,7 +11,7 @@ const tree = fc
   .map((rows) => ({
     callers: Int32Array.from(rows, ([caller], row) => (caller % (row + 1)) - 1),
     frames: Int32Array.from(rows, ([, , , frame]) => frame),
-    // A context's site is itself, its caller or the caller of that.
+    // A context's site is itself, its caller, or the caller's caller.
     sites: Int32Array.from(rows, ([caller, , steps], row) => {
       const above = (caller % (row + 1)) - 1;
       return steps === 0 ? -1 : steps === 1 || above < 0 ? row : above;
@@ -21,7 +21,6 @@ const tree = fc
 
 const sumOf = (column: Float64Array) => column.reduce((total, value) => total + value, 0);
 
-/** Sums of what is not 0, by a key. */
 function sumsBy(values: Float64Array, keyOf: (index: number) => number): Record<number, number> {
   const sums: Record<number, number> = {};
   values.forEach((value, index) => {
@@ -30,7 +29,7 @@ function sumsBy(values: Float64Array, keyOf: (index: number) => number): Record<
   return sums;
 }
 
-/** What each row has with all below it. */
+/** Total of each row: its own value and those of its callees. */
 function withCallees(parent: Int32Array, own: Float64Array): Float64Array {
   const sums = own.slice();
   for (let row = parent.length - 1; row >= 0; row--) if (parent[row]! >= 0) sums[parent[row]!]! += sums[row]!;
@@ -58,7 +57,6 @@ describe("contexts above the bound", () => {
             own[rowOf[context]!]! += value;
           });
           expect(sumOf(own)).toBe(sumOf(weight));
-          // By site, and by innermost frame.
           const frameOfRow = (row: number) =>
             origin[row]! >= 0 ? frames[origin[row]!]! : like[row]! >= 0 ? frames[like[row]!]! : -1;
           const siteOfRow = (row: number) => {

@@ -25,7 +25,7 @@ function diffOf(old: string, now: string): PageData {
 
 const weight = (page: PageData, id: string) => page.weights.find((one) => one.id === id)!;
 
-/** `main > parse` of each context with a number, and what it has before and now. */
+/** `main > parse` of each context with a figure, and its values before and now. */
 function rowsOf(page: PageData, id: string): [path: string, before: number, now: number][] {
   const { values, before } = weight(page, id);
   return [...values.keys()]

@@ -5,7 +5,6 @@ import { encodePage, packed } from "../../../../../src/show/report/page/data/enc
 import type { PageData } from "../../../../../src/show/report/page/data/page-data.ts";
 import { madeUpPage } from "../made-up-page.ts";
 
-/** A page that is nothing but what is being tried. */
 const pageOf = (members: object): PageData => ({ ...madeUpPage({ contexts: 3 }), ...members }) as PageData;
 
 describe("the data of a page", () => {
@@ -84,11 +83,11 @@ describe("the data of a page", () => {
 
   it("that is no page, is cut off or is damaged is refused in a sentence", async () => {
     const text = await encodePage(madeUpPage());
-    const sentence = /damaged or cut off/;
+    const sentence = /damaged or truncated/;
     await expect(decodePage(text.slice(0, text.length / 2))).rejects.toThrow(sentence);
     await expect(decodePage("")).rejects.toThrow(PageDataError);
     await expect(decodePage("{{data}}")).rejects.toThrow(sentence);
-    expect(() => unpacked(packed(pageOf({ schema: "other" })))).toThrow(/not that of a memshade report/);
+    expect(() => unpacked(packed(pageOf({ schema: "other" })))).toThrow(/has no data of a memshade report/);
     expect(() => unpacked(new Uint8Array([255, 0, 0, 0, 1]))).toThrow(PageDataError);
   });
 });

@@ -4,7 +4,6 @@ import { type SampleFrame, SampleProfileBuilder } from "../../../../../src/profi
 import type { PageData } from "../../../../../src/show/report/page/data/page-data.ts";
 import { pageOfSamples } from "../../../../../src/show/report/page/data/sample-page.ts";
 
-/** A page of one sample: frames of a module, outermost first. */
 function pageOf(path: string, frames: readonly Partial<SampleFrame>[]): PageData {
   const builder = new SampleProfileBuilder({ name: "app", valueTypes: [{ type: "samples", unit: "count" }] });
   const module = builder.addModule({

@@ -50,7 +50,7 @@ describe("lines with calls, where call paths are merged", () => {
     for (const [most, of, says] of [
       [4, figure!, undefined],
       [100, ofRange, undefined],
-      [4, ofRange, "in a range of time, nobody knows their callers"],
+      [4, ofRange, "their callers are unknown in a range of time"],
     ] as const) {
       const page = pageOfPaths(FEW_LARGE, most);
       const values = of === figure ? page.weights[0]!.values : of.values;

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type FrameKeys, Through, withCalls } from "../../../../../src/show/report/page/data/through.ts";
 
-/** For each context, one of those before it or none; frames of few keys, so that paths have some of them twice; frame 0 has none. */
+/** Tree: the parent of each context is an earlier one or none. Frames have few keys, so that paths repeat some; frame 0 has none. */
 const tree = fc
   .array(fc.tuple(fc.nat(), fc.nat({ max: 6 }), fc.nat({ max: 100 })), { minLength: 1, maxLength: 60 })
   .map((rows) => ({

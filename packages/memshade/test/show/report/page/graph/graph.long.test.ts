@@ -41,7 +41,7 @@ const SMALL = pageOf([
   [[2], 50],
 ]);
 
-/** Frames 0 and 5, 1 and 3 are calls at other addresses of the same lines: two contexts are one box. */
+/** Frames 0 and 5, and 1 and 3, are calls at other addresses of the same lines: two contexts are one box. */
 const MERGED = (() => {
   const page = pageOf([
     [[0, 1, 2], 600],
@@ -85,7 +85,6 @@ describe.skipIf(!hasChromium)("the graph", () => {
   const press = async (page: Page, ...keys: string[]) => {
     for (const key of keys) await page.keyboard.press(key);
   };
-  /** The rows of the table, cells joined. */
   const table = async (page: Page) => {
     await page.locator(".graph-table summary").first().click();
     const rows = page.locator(".graph-table tbody tr");
@@ -153,7 +152,7 @@ describe.skipIf(!hasChromium)("the graph", () => {
         expect(foot!.startsWith(`${amount} `), `${box}: ${foot}`).toBe(true);
         said.push(box);
       }
-      // A half of a sandwich may be one box.
+      // One half of a sandwich may be a single box.
       expect(new Set(said).size).toBeGreaterThanOrEqual(layout === "sandwich" ? 1 : 2);
     },
   );
@@ -161,7 +160,7 @@ describe.skipIf(!hasChromium)("the graph", () => {
   it("leaves out what is removed, by Alt and a click or Delete, tells how much that is, and takes it back", async () => {
     const page = await open(SMALL);
     const { width } = (await picture(page).boundingBox())!;
-    // Below all and f0: f1 with 800 of 1,000.
+    // The box below all and f0: f1 with 800 of 1,000.
     await picture(page).click({ position: { x: width * 0.3, y: 50 }, modifiers: ["Alt"] });
     const removed = page.getByRole("group", { name: "Removed" });
     expect(await removed.textContent()).toContain("800 B in all");
@@ -175,7 +174,7 @@ describe.skipIf(!hasChromium)("the graph", () => {
     await press(page, "Home", "ArrowDown", "ArrowRight", "Delete");
     expect(await removed.textContent()).toContain("850 B in all");
     await removed.getByRole("button", { name: "f1" }).click();
-    // What passes through f1 to f2 goes with f2.
+    // Bytes that pass through f1 to f2 are removed with f2.
     expect(await removed.textContent()).toContain("650 B in all");
     await removed.getByRole("button", { name: "f2" }).click();
     expect(await removed.count()).toBe(0);
@@ -217,7 +216,7 @@ describe.skipIf(!hasChromium)("the graph", () => {
     expect(await page.locator(".graph-notes").textContent()).toBe("found 150 B of 1000 B, 15.0 %");
     await picture(page).focus();
     await press(page, "ArrowDown");
-    expect(await spoken(page)).toContain("150 B of it found");
+    expect(await spoken(page)).toContain("150 B match the search");
     const colours = await colourCount(page);
     expect(colours["255,198,26"]).toBeGreaterThan(1000);
   });
@@ -233,7 +232,7 @@ describe.skipIf(!hasChromium)("the graph", () => {
       const background = await page.evaluate("getComputedStyle(document.body).backgroundColor");
       const colours = await colourCount(page);
       expect(colours[String(background).replace(/rgb\(|\)| /g, "")]).toBeGreaterThan(1000);
-      // The root, the boxes' series, and ink.
+      // Colours of the root, the series of boxes, and the text.
       expect(Object.values(colours).filter((pixels) => pixels > 2000).length).toBeGreaterThan(4);
     }
   });
@@ -294,7 +293,6 @@ describe.skipIf(!hasChromium)("the graph", () => {
   });
 });
 
-/** How many pixels of the first picture have each colour. */
 function colourCount(page: Page): Promise<Record<string, number>> {
   return page
     .locator(".graph-canvas")

@@ -15,18 +15,18 @@ import {
 } from "../../../../../src/show/report/page/graph/use-graph.ts";
 import { ALONE, contexts, type Drawn, FRAMES, fromPaths, sum, textOf, treeOf } from "./trees.ts";
 
-/** Everything, as no screen has room for. */
+/** The whole inverted tree, which no screen has room for. */
 function wholeInverted(tree: CallTree): CallTree {
   return arrange(invert(tree, ownSeeds(tree), { zoom: [], share: 0 })).tree;
 }
 
-/** What each path holds itself, where that is anything. */
+/** Own value of each path, if it is not 0. */
 function ownOfPaths(tree: CallTree): Map<string, number> {
   const paths = [...tree.frame.keys()].filter((box) => tree.own[0][box] > 0);
   return new Map(paths.map((box): [string, number] => [pathTo(tree, box).join(), tree.own[0][box]]).sort());
 }
 
-/** What all contexts that go through a frame hold, each once. */
+/** Total of all contexts that pass through a frame, each once. */
 function through({ parent, frame, own }: Drawn, wanted: number): number {
   const isThrough = new Uint8Array(own.length);
   for (let context = 0; context < own.length; context++)
@@ -117,7 +117,7 @@ describe("a sandwich", () => {
         const expected = through(drawn, frame);
         expect(callers.total[0][0]).toBe(expected);
         expect(callees.total[0][0]).toBe(expected);
-        // Below the root is the frame alone.
+        // Below the root there is only the frame.
         expect(callees.childEnd[0] - callees.childStart[0]).toBe([...drawn.frame].includes(frame) ? 1 : 0);
       }),
     );

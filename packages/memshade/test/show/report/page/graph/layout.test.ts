@@ -28,7 +28,7 @@ describe("contexts as boxes", () => {
       [[0, 2, 3], 25],
       [[4], 5],
     ]);
-    // The same path as another context, as two call sites of one line make it.
+    // The same path in another context, as two call sites of one line make it.
     drawn.frame[4] = 0;
     expect(textOf(treeOf(drawn))).toEqual([
       "all 0/40",
@@ -119,7 +119,7 @@ describe("contexts as boxes", () => {
 });
 
 describe("frames of a library", () => {
-  // 4 and 5 are of a library.
+  // Frames 4 and 5 belong to a library.
   const isFolded = Uint8Array.of(0, 0, 0, 0, 1, 1);
 
   it("are one box with the function through which the library was entered", () => {
@@ -197,7 +197,7 @@ describe("further measures", () => {
       [[2, 1], 90],
       [[0, 3], 1],
     ]);
-    // Both are one box when 2 is shown as 0.
+    // Both are one box if frame 2 is shown as frame 0.
     const groupOf = Int32Array.of(0, 1, 0, 3);
     const base = baseTree(foldContexts(drawn, { groupOf }), drawn.own);
     const box = boxAt(base.tree, [0, 1]);

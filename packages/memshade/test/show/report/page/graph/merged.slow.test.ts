@@ -99,7 +99,7 @@ describe.skipIf(!hasChromium)("merged call paths", () => {
     const both = diffPage(side, side, diffFindings([], []));
     const page = await browser.open(both, "tab=source&side=after");
     expect(await page.locator(".lines").textContent()).toContain(
-      "Lines with calls are without what 10 call paths have that were merged: in a comparison, nobody knows their callers.",
+      "Lines with calls exclude 10 call paths that were merged: their callers are unknown in a comparison.",
     );
     await page.getByRole("tab", { name: /^Graph/ }).click();
     expect((await table(page)).map(([, name]) => name)).toContain("others, merged");

@@ -23,7 +23,6 @@ import { fromPaths, treeOf } from "./trees.ts";
 const channel = fc.nat(255);
 const colour = fc.tuple(channel, channel, channel) as fc.Arbitrary<Colour>;
 
-/** All characters are 10 pixels wide. */
 const widths = new TextWidths(() => 10);
 
 describe("labels", () => {

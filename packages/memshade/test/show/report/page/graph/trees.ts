@@ -6,7 +6,7 @@ import {
 import type { CallTree } from "../../../../../src/show/report/page/graph/layout/tree.ts";
 import { baseTree } from "../../../../../src/show/report/page/graph/use-graph.ts";
 
-/** Contexts with what each holds itself; frames are few, so that equal ones meet and functions call themselves. */
+/** Contexts with the value of each; there are few frames, so that equal frames meet and functions call themselves. */
 export interface Drawn extends ContextColumns {
   own: Float64Array;
 }
@@ -19,7 +19,7 @@ export const contexts: fc.Arbitrary<Drawn> = fc
     { minLength: 1, maxLength: 60 },
   )
   .map((rows) => ({
-    // Any context before it, or none.
+    // Any earlier context, or none.
     parent: Int32Array.from(rows, ({ up }, row) => (up % (row + 1)) - 1),
     frame: Int32Array.from(rows, ({ frame }) => frame),
     own: Float64Array.from(rows, ({ own }) => own),
@@ -40,7 +40,7 @@ export function sum(values: Iterable<number>): number {
   return total;
 }
 
-/** A tree as text: a line a box with its own value and its total, indented by depth; `f3` is frame 3. */
+/** A tree as text: one line per box with its own value and its total, indented by depth; `f3` is frame 3. */
 export function textOf(tree: CallTree): string[] {
   const lines: string[] = [];
   const visit = (box: number) => {
@@ -52,7 +52,7 @@ export function textOf(tree: CallTree): string[] {
   return lines;
 }
 
-/** Contexts from paths: `[[0, 1, 2], 40]` is frame 2 called by 1 called by 0, with 40 of its own. */
+/** Contexts from paths: `[[0, 1, 2], 40]` is frame 2 called by 1 called by 0, with an own value of 40. */
 export function fromPaths(paths: readonly (readonly [path: readonly number[], own: number])[]): Drawn {
   const found = new Map<string, number>();
   const rows: { parent: number; frame: number; own: number }[] = [];

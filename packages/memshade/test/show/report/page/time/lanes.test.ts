@@ -25,7 +25,6 @@ function lane(shape: PageLane["shape"], unit: PageLane["unit"], ...values: numbe
   return { id: "lane", label: "lane", word: "live", unit, shape, values: Float64Array.from(values) };
 }
 
-/** Intervals of 10, 10 and 80. */
 const UNEVEN: PageTimeline = {
   tool: "heap",
   unit: "allocations",

@@ -4,7 +4,6 @@ import { formatBytes } from "../../../../../src/profile/model/format.ts";
 import { madeUpPage } from "../made-up-page.ts";
 import { hasChromium, PageBrowser } from "../open-page.ts";
 
-/** 30 intervals of 1,000 allocations, in phases of 10. */
 const DATA = madeUpPage({ contexts: 200, intervals: 30 });
 
 describe.skipIf(!hasChromium)("the time strip", () => {
@@ -24,7 +23,6 @@ describe.skipIf(!hasChromium)("the time strip", () => {
   const says = (page: Page) => page.locator(".timeline-says output").first().textContent();
   const range = async (page: Page) =>
     new URLSearchParams(((await page.evaluate("location.hash")) as string).slice(1)).get("range");
-  /** Drags from one part of the lanes to another one, 0 to 1. */
   const drag = async (page: Page, from: number, to: number) => {
     const { x, y, width, height } = (await heap(page).boundingBox())!;
     await page.mouse.move(x + from * width, y + height / 2);

@@ -39,7 +39,7 @@ describe("a name that has to fit", () => {
   it("leaves no two ends of a mangled name in a longer text either", () => {
     const text = "4.1 KiB  ← _RNvMs0_NtCs1234_7mycrate3fooNtB5_3Bar3baz ← main";
     expect(cutMiddle(text, 40)).toBe("4.1 KiB  ← _RNvMs0_NtCs1234_7mycrate3fo…");
-    // One that stays whole on either side is no reason.
+    // A mangled name that stays whole on either side may remain.
     expect(cutMiddle("_ZN1A ← std::vector<int>::push_back ← main", 22)).toBe("_ZN1A ← std…ack ← main");
   });
 

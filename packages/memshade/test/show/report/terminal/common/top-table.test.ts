@@ -16,7 +16,7 @@ import { statics as staticsPicture, variable } from "../../../../support/statics
 import { heapProfile } from "../../arbitrary.ts";
 import { DATABASE } from "../../pictures.ts";
 
-/** What profiles know in which nobody looked for pointers, or told reads from writes. */
+/** Measures of profiles without a search for pointers, and without reads and writes told apart. */
 const KNOWN = measuresOfTool("heap").filter(({ isMain, id }) => isMain === true && id !== "lost");
 const golden = (name: string) => path.resolve(import.meta.dirname, `../../golden/${name}.txt`);
 
@@ -99,7 +99,7 @@ describe("the ranking of static data", () => {
 
   it("goes by accesses or by bytes that nobody reads, either way round", () => {
     const most = topOf({ statics }, { by: "unread-data", rows: 1 });
-    expect(most).toMatch(/^Most static data that nobody reads {2,}[\d.]+ KiB in \d variables\n/);
+    expect(most).toMatch(/^Most static data never read {2,}[\d.]+ KiB in \d variables\n/);
     expect(most).toMatch(/\n {2}3\.63 KiB .* never \(crc\.c:12\) untouched\n/);
     expect(most).toMatch(/… and \d more variables with .*: -n N shows them/);
     expect(topOf({ statics }, { by: "static-accesses", order: "smallest", rows: 1 })).toMatch(
@@ -139,7 +139,7 @@ describe("the ranking of places that make objects", () => {
 
   it("has their type, and what is in use as an estimate", () => {
     const text = topOf(profiles, { by: "object-bytes" })!;
-    expect(text).toContain("Most bytes of objects made (a model of sizes)");
+    expect(text).toContain("Most bytes of objects allocated (modelled sizes)");
     expect(text).toMatch(/15\.6 KiB +79\.5 % +1,000 +≈7\.81 KiB {2}make \(tree\.kt:7\) Node/);
     for (const line of text.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
   });

@@ -23,7 +23,7 @@ const usual = {
 } as const;
 const golden = (name: string) => path.resolve(import.meta.dirname, `../../golden/${name}.txt`);
 
-/** The database after a week of work on it: a cache for pages, smaller expressions, no strdup. */
+/** The database after a week of work: a cache for pages, smaller expressions, no strdup. */
 const LATER = DATABASE.replace("2000 x 4360", "1200 x 4360")
   .replaceAll("x 72 ", "x 56 ")
   .replace(

@@ -19,7 +19,7 @@ const CPP = "/usr/lib/llvm/include/c++/v1/vector.h";
 const START: ResolvedFrame = { name: "_start", offset: 1 };
 
 let offset = 16;
-/** `load load.cc:7`, a function's name and its place; without a place it is not known. */
+/** `load load.cc:7`, a function's name and its source line; without a line it is unknown. */
 function frame(text: string): ResolvedFrame {
   const [, name, file, line] = /^(.*?)(?: (\S+):(\d+))?$/.exec(text)!;
   return { name, offset: offset++, file, line: line === undefined ? undefined : Number(line), column: 1 };

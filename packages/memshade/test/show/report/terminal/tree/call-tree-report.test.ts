@@ -33,7 +33,7 @@ function textOf(profile: HeapProfile, { depth, least = 0, isInverted = false, is
   });
 }
 
-/** What stands behind the three columns of numbers. */
+/** Text behind the three columns of numbers. */
 const names = (text: string) =>
   text
     .split("\n")

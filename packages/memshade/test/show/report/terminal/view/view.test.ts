@@ -80,7 +80,7 @@ describe("the viewer", () => {
     expect(screenOf("t", { stacks }).join("\n")).toContain("Allocations are not tracked.");
     expect(screenOf("t t", { stacks }).join("\n")).not.toContain("Allocations are not tracked.");
     const low = screenOf("", { stacks }, { columns: 40, rows: 7 });
-    expect(low.map((line) => line.trimEnd())).toContain("! Some figures are incomplete: memshade report");
+    expect(low.map((line) => line.trimEnd())).toContain("! Figures have gaps: memshade report");
   });
 
   it("leaves out keys that do not fit, and no sentence", () => {

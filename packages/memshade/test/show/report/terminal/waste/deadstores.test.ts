@@ -10,7 +10,6 @@ const store = (address: number, written: number, read: number, silent: number): 
   nof_silent: silent,
 });
 
-/** Addresses of the entries of a section, in their order. */
 function entries(text: string, title: string): string[] {
   const [, section = ""] = text.split(`${title}\n${"-".repeat(title.length)}\n`);
   return section

@@ -1,17 +1,20 @@
-// The numbers per context that all views show: of the whole run, or of a range where the record tells it.
+// Amounts per context that all views show: of the whole run, or of a range if they were recorded over time.
 import { FRAME_FLAGS, type PageData, type PageTimeline, type PageWeight } from "../../data/page-data.ts";
 import type { PageRange, PageState } from "../state.ts";
 
-/** A weight as the state asks for it. */
+/** A weight with the amounts for the current state. */
 export interface Figure extends Omit<PageWeight, "before" | "totalBefore"> {
-  /** A range is chosen, and nobody recorded when this happened: it is of the whole run. */
+  /**
+   * True if a range is selected but the weight was not recorded over time: the amounts are those of the whole
+   * run.
+   */
   readonly isWholeRun: boolean;
-  /** Of the older run, if these are differences or one side of a comparison. */
+  /** Amounts of both runs, in a comparison. */
   readonly before?: Float64Array | undefined;
   readonly after?: Float64Array | undefined;
 }
 
-/** All weights as the state asks for them, then what only a range has. */
+/** Returns all weights for the current state, then the figures that only a range has. */
 export function figuresOf(data: PageData, range: PageRange | undefined, side: PageState["side"]): Figure[] {
   const timeline = range && timelineOf(data, range);
   const figures = data.weights.map((weight): Figure => {
@@ -36,12 +39,12 @@ function sideOf(
   return { ...weight, values, total: sum(values), deviations: undefined, before, after, isWholeRun };
 }
 
-/** The timeline that a range is of, if it has one. */
+/** Returns the timeline of a range; undefined if it does not exist. */
 export function timelineOf(data: PageData, { tool }: PageRange): PageTimeline | undefined {
   return data.timelines.find((timeline) => timeline.tool === tool);
 }
 
-/** Of the heap: what is live where the range ends, and what that is more than where it begins. */
+/** Returns heap figures of a range: bytes live at its end, and their growth within it. */
 function rangeFigures(data: PageData, timeline: PageTimeline, range: PageRange): Figure[] {
   const live = liveAt(data, timeline, range.to);
   if (live === undefined) return [];
@@ -60,12 +63,12 @@ function rangeFigures(data: PageData, timeline: PageTimeline, range: PageRange):
     isWholeRun: false,
   });
   return [
-    figure("live", "bytes live at the range's end", live),
+    figure("live", "bytes live at the end of the range", live),
     figure("grown", "bytes grown in the range", grown),
   ];
 }
 
-/** Bytes of each context that are live when interval `to` begins. */
+/** Returns the bytes of each context that are live at the begin of interval `to`. */
 function liveAt(data: PageData, timeline: PageTimeline, to: number): Float64Array | undefined {
   const live = sumRange(data, timeline, { from: 0, to }, [
     ["bytes", 1],
@@ -78,7 +81,7 @@ function liveAt(data: PageData, timeline: PageTimeline, to: number): Float64Arra
   return live;
 }
 
-/** Per context, the sum of some columns over some intervals; undefined if one is not there. */
+/** Returns the weighted sum of columns over intervals, per context; undefined if a column is missing. */
 function sumRange(
   data: PageData,
   { deltas }: PageTimeline,
@@ -103,9 +106,12 @@ export function sum(values: Float64Array): number {
   return total;
 }
 
-/** How far sums may be off, where callers in JavaScript were sampled: as `marginOf` of the terminal's report has it. */
+/**
+ * Margins of error of sums, if JavaScript callers were sampled. Same formula as `marginOf` of the terminal's
+ * report.
+ */
 export class Margins {
-  /** Of each context, the innermost one of its callers that is JavaScript. */
+  /** Innermost JavaScript caller of each context. */
   readonly #caller: Int32Array;
 
   constructor({ contexts: { parent, frame }, frames: { flags } }: PageData) {
@@ -117,10 +123,10 @@ export class Margins {
     }
   }
 
-  /** 19 times of 20 a figure's sum over contexts is off by no more. */
+  /** Returns the margin of error of a figure's sum over contexts, at 95 % confidence. */
   of({ deviations }: Figure, contexts: Iterable<number>): number {
     if (deviations === undefined) return 0;
-    // What one caller made is off together.
+    // Errors of contexts with the same caller add up; those of different callers are independent.
     const sums = new Map<number, number>();
     for (const context of contexts)
       if (deviations[context] > 0) {

@@ -1,27 +1,30 @@
-// Contexts put together to rows: by path, site, line, function, file or package.
+// Groups contexts to rows: by path, site, line, function, file or package.
 import type { PageData } from "../../data/page-data.ts";
 import type { Group } from "../state.ts";
 import type { FrameNames } from "./names.ts";
 
-/** Rows of contexts. Each row has a frame that stands for it. */
+/** Rows of contexts. Each row is named by a frame. */
 export interface Grouping {
   readonly group: Group;
-  /** The row of each context; −1 where nothing has happened in it. */
+  /** Row of each context; −1 for contexts without amounts. */
   readonly rowOf: Int32Array;
-  /** One a row. */
+  /** Frame of each row. */
   readonly frames: Int32Array;
-  /** Contexts in the order of rows: row `i` has `[offset[i], offset[i + 1])`. */
+  /** Contexts in row order: row `i` has `[offset[i], offset[i + 1])`. */
   readonly contexts: Int32Array;
   readonly offset: Int32Array;
 }
 
-/** The frame that names each context: of the program's own code if libraries are folded, else the innermost one. */
+/**
+ * Returns the frame that names each context: of the program's own code if libraries are folded, else the
+ * innermost one.
+ */
 export function namingFrames(data: PageData, isFolded: boolean): Int32Array {
   const { frame, site } = data.contexts;
   return isFolded ? site.map((context, index) => frame[context < 0 ? index : context]) : frame;
 }
 
-/** @param isUsed one a context: whether anything happened in it */
+/** @param isUsed 1 for each context with any amount */
 export function groupContexts(
   data: PageData,
   names: FrameNames,
@@ -50,8 +53,8 @@ export function groupContexts(
 }
 
 /**
- * What frames of one row have in common. A call that stands in several places of the code is one site; where no line is known, all
- * calls of a function are, for nobody could tell them apart.
+ * Returns a key that is equal for frames of one row. A call with several copies in the code is one site.
+ * Without lines, all calls of a function are one site, because they are indistinguishable.
  */
 export function frameKeys(
   data: PageData,
@@ -59,31 +62,31 @@ export function frameKeys(
   group: Group,
 ): (frame: number) => string | number {
   const { frames } = data;
-  const known = new Map<number, string | number>();
+  const keyByFrame = new Map<number, string | number>();
   const key = (frame: number): string | number => {
-    const where = frames.file[frame];
+    const file = frames.file[frame];
     const line = frames.line[frame];
     const functionKey = `${frames.function[frame]} ${frames.module[frame]}`;
     switch (group) {
       case "path":
         return frame;
       case "site":
-        return where < 0 || line === 0 ? functionKey : `${functionKey} ${where} ${line}`;
+        return file < 0 || line === 0 ? functionKey : `${functionKey} ${file} ${line}`;
       case "line":
-        return where < 0 || line === 0 ? functionKey : `${where}:${line}`;
+        return file < 0 || line === 0 ? functionKey : `${file}:${line}`;
       case "function":
         return functionKey;
       case "file":
-        return where < 0 ? `in ${frames.module[frame]}` : where;
+        return file < 0 ? `in ${frames.module[frame]}` : file;
       case "package":
         return names.package(frame);
     }
   };
   return (frame) => {
-    let found = known.get(frame);
+    let found = keyByFrame.get(frame);
     if (found === undefined) {
       found = key(frame);
-      known.set(frame, found);
+      keyByFrame.set(frame, found);
     }
     return found;
   };

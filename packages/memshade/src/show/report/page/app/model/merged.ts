@@ -1,15 +1,17 @@
-// What is known of call paths that were merged.
 import { counted } from "../../../../../profile/model/counted.ts";
 import type { PageData, PageThroughMerged } from "../../data/page-data.ts";
 import { formatCount } from "../parts/amounts.ts";
 import type { Figure } from "./figures.ts";
 
-/** How what stands for their callers is called. */
+/** Returns the name of the frame that represents merged callers. */
 export function othersName(paths: number | undefined): string {
   return paths === undefined || paths === 0 ? "others, merged" : `others, ${formatCount(paths)} merged`;
 }
 
-/** What lines and files have of a figure on merged call paths beside what the contexts tell; undefined: nothing, or nobody knows. */
+/**
+ * Returns the amounts of lines and files on merged call paths, which the contexts lack; undefined if there
+ * are none or if they are unknown.
+ */
 export function missingOf(
   { throughMerged, weights }: PageData,
   { id, values }: Figure,
@@ -19,7 +21,9 @@ export function missingOf(
     : undefined;
 }
 
-/** Why sums of lines with all calls are without what merged call paths have; undefined: they are not. */
+/**
+ * Returns the reason why sums of lines with calls exclude merged call paths; undefined if they include them.
+ */
 export function notThrough(
   { head, kind, weights }: PageData,
   figure: Figure | undefined,
@@ -29,9 +33,9 @@ export function notThrough(
   if (kind !== "diff" && isOfWholeRun(weights, figure.values))
     return figure.deviations === undefined
       ? undefined
-      : `The ± of lines with calls is without that of ${paths} which were merged.`;
-  const where = kind === "diff" ? "a comparison" : "a range of time";
-  return `Lines with calls are without what ${paths} have that were merged: in ${where}, nobody knows their callers.`;
+      : `The ± of lines with calls excludes ${paths} that were merged.`;
+  const scope = kind === "diff" ? "a comparison" : "a range of time";
+  return `Lines with calls exclude ${paths} that were merged: their callers are unknown in ${scope}.`;
 }
 
 function isOfWholeRun(weights: PageData["weights"], values: Float64Array): boolean {

@@ -1,4 +1,4 @@
-// Names of frames. Everything that comes from the program is text as it was: whoever shows it calls `shown`.
+// Names of frames. Texts from the program are returned unescaped: callers must pass them through `shown`.
 import { FRAME_FLAGS, type PageData } from "../../data/page-data.ts";
 
 export class FrameNames {
@@ -12,7 +12,7 @@ export class FrameNames {
     return this.#data.strings[this.#data.frames.function[frame]] ?? "";
   }
 
-  /** The whole path of the file, or nothing. */
+  /** Returns the full path of the file; undefined if unknown. */
   file(frame: number): string | undefined {
     const path = this.#data.strings[this.#data.frames.file[frame]];
     return path === undefined ? undefined : plainPath(path);
@@ -26,14 +26,14 @@ export class FrameNames {
     return this.#data.modules[this.#data.frames.module[frame]]?.name;
   }
 
-  /** `shop.c:42`, or as much of it as is known; a module where no file is. */
+  /** Formats `shop.c:42`, or the known part of it; the module if the file is unknown. */
   place(frame: number): string {
     const file = this.file(frame);
     if (file === undefined) return this.module(frame) ?? "";
     return this.line(frame) > 0 ? `${lastPart(file)}:${this.line(frame)}` : lastPart(file);
   }
 
-  /** Library or npm package; else the folder of the file, else the module. */
+  /** Returns the library or npm package; else the folder of the file, else the module. */
   package(frame: number): string {
     if (this.is(frame, "others")) return this.function(frame);
     const library = this.#data.strings[this.#data.frames.library[frame]];
@@ -52,12 +52,12 @@ export class FrameNames {
   }
 }
 
-/** Without the `./` that compilers write in front. */
+/** Removes the leading `./` that compilers add. */
 export function plainPath(path: string): string {
   return path.replace(/^(?:\.\/+)+(?=.)/, "");
 }
 
 export function lastPart(path: string): string {
-  // The page of a folder on the web has no other name.
+  // The URL of a folder has no file name.
   return path.endsWith("/") ? "/" : path.slice(path.lastIndexOf("/") + 1);
 }

@@ -1,4 +1,4 @@
-// What views ask the data. Each answer is kept until the state asks for another one.
+// Derived data for the views. Each result is cached until the state changes its inputs.
 
 import type { PageData, PageFinding, PageTimeline } from "../../data/page-data.ts";
 import { contextsOfBox } from "../../graph/layout/contexts-of-box.ts";
@@ -15,9 +15,9 @@ export class PageModel {
   readonly names: FrameNames;
   readonly life: LifeLines | undefined;
   readonly margins: Margins;
-  /** One a context: whether a weight says anything of it. */
+  /** 1 for each context with an amount of any weight. */
   readonly #isUsed: Uint8Array;
-  readonly #kept = new Map<string, readonly [key: string, value: unknown]>();
+  readonly #cache = new Map<string, readonly [key: string, value: unknown]>();
 
   constructor(data: PageData) {
     this.data = data;
@@ -36,8 +36,8 @@ export class PageModel {
   }
 
   /**
-   * The chosen weight; where none is chosen the first one, and of a range the first one that is of the range. Undefined in a page
-   * without any.
+   * Returns the selected weight. Default: the first weight; for a range, the first one recorded over time.
+   * Undefined in a page without weights.
    */
   weight(state: PageState): Figure | undefined {
     const figures = this.figures(state);
@@ -45,7 +45,7 @@ export class PageModel {
     return figures.find(({ id }) => id === state.weight) ?? ofRange ?? figures[0];
   }
 
-  /** The frame that names each context. */
+  /** Returns the frame that names each context. */
   naming({ folded }: PageState): Int32Array {
     return this.#keep("naming", String(folded), () => namingFrames(this.data, folded));
   }
@@ -61,7 +61,7 @@ export class PageModel {
     return this.#keep("filter", JSON.stringify([state.filter, ids]), () => readFilter(state.filter, ids));
   }
 
-  /** One a context: whether the words of the filter match it; undefined without words. */
+  /** Returns 1 for each context that matches the words of the filter; undefined without words. */
   matches(state: PageState): Uint8Array | undefined {
     const { texts } = this.filter(state);
     return this.#keep("matches", JSON.stringify([state.filter, state.folded]), () =>
@@ -69,7 +69,7 @@ export class PageModel {
     );
   }
 
-  /** One a context: whether it is selected; undefined if nothing is. */
+  /** Returns 1 for each selected context; undefined without a selection. */
   selected(state: PageState): Uint8Array | undefined {
     const { site, frame, frameOf, box, alone, finding, folded } = state;
     const removed = box && state.graph?.removed;
@@ -77,7 +77,7 @@ export class PageModel {
     return this.#keep("selected", key, () => {
       if (box !== undefined) {
         const selected = this.#ofBox(box, state);
-        // An address may name a box that there is not.
+        // An address may name a box that does not exist.
         if (selected.includes(1)) return selected;
       }
       if (alone === true && site !== undefined && site < this.data.contexts.length) return this.#only([site]);
@@ -89,7 +89,7 @@ export class PageModel {
     });
   }
 
-  /** How many merged call paths are among contexts; undefined where nobody knows. */
+  /** Returns the number of merged call paths of contexts; undefined if unknown. */
   mergedIn(contexts: Iterable<number>): number | undefined {
     const { merged } = this.data.contexts;
     if (merged === undefined) return this.data.head.merged === undefined ? 0 : undefined;
@@ -99,8 +99,8 @@ export class PageModel {
   }
 
   /**
-   * What a selection of all that goes through a line or file has of a figure beside its contexts: on merged call paths. Undefined
-   * where nobody knows.
+   * Returns the amount on merged call paths that a selection of a line or file has in addition to its
+   * contexts; undefined if unknown.
    */
   missingOfSelection(figure: Figure, state: PageState): number | undefined {
     const { head, frames } = this.data;
@@ -119,7 +119,7 @@ export class PageModel {
     return missing?.ofFiles[throughMerged!.files.findIndex((at) => frames.file[at] === file)] ?? 0;
   }
 
-  /** Whether all that goes through a frame is selected: nothing is named by it. */
+  /** True if everything that passes through a frame is selected, because no context is named by it. */
   #isThrough(state: PageState): boolean {
     const { frame, frameOf, box, site, alone } = state;
     if (box !== undefined || site !== undefined || alone === true) return false;
@@ -128,18 +128,18 @@ export class PageModel {
       const naming = this.naming(state);
       const keys = frameKeys(this.data, this.names, frameOf);
       const key = keys(frame);
-      return !naming.some((of, context) => this.#isUsed[context] === 1 && keys(of) === key);
+      return !naming.some((frameNumber, context) => this.#isUsed[context] === 1 && keys(frameNumber) === key);
     });
   }
 
-  /** The finding that the state has selected, if nothing inside of it is. */
+  /** Returns the selected finding, unless a part of it is selected. */
   selectedFinding({ site, frame, finding }: PageState): PageFinding | undefined {
     return site === undefined && frame === undefined && finding !== undefined
       ? this.data.findings[finding]
       : undefined;
   }
 
-  /** The frames of a context from the innermost one outwards. */
+  /** Returns the frames of a context, from the innermost one outwards. */
   path(context: number): number[] {
     const { parent, frame } = this.data.contexts;
     const path: number[] = [];
@@ -147,7 +147,10 @@ export class PageModel {
     return path;
   }
 
-  /** The same from the site on, if libraries are folded; without other frames of libraries. */
+  /**
+   * Returns the path without library frames, starting at the site, if libraries are folded; else the full
+   * path.
+   */
   shownPath(context: number, { folded }: PageState): number[] {
     if (!folded) return this.path(context);
     const { parent, frame, site } = this.data.contexts;
@@ -163,7 +166,7 @@ export class PageModel {
     return selected;
   }
 
-  /** How far a figure of a box of the graph may be off. */
+  /** Returns the margin of error of a box's figure. */
   marginOfBox(figure: Figure, box: SelectedBox, state: PageState): number {
     const isInside = this.#ofBox(box, state);
     return this.margins.of(
@@ -195,13 +198,13 @@ export class PageModel {
     return selected;
   }
 
-  /** Contexts that such a frame names; if there are none, all that go through one. */
+  /** Returns the contexts named by such a frame; if there are none, all that pass through one. */
   #withFrame(wanted: number, group: Group, naming: Int32Array): Uint8Array {
     const { parent, frame } = this.data.contexts;
     const keys = frameKeys(this.data, this.names, group);
     const key = keys(wanted);
-    const selected = Uint8Array.from(naming, (of, context) =>
-      this.#isUsed[context] === 1 && keys(of) === key ? 1 : 0,
+    const selected = Uint8Array.from(naming, (frameNumber, context) =>
+      this.#isUsed[context] === 1 && keys(frameNumber) === key ? 1 : 0,
     );
     if (selected.includes(1)) return selected;
     for (let context = 0; context < selected.length; context++)
@@ -211,17 +214,15 @@ export class PageModel {
   }
 
   #keep<Value>(name: string, key: string, make: () => Value): Value {
-    const kept = this.#kept.get(name);
-    if (kept !== undefined && kept[0] === key) return kept[1] as Value;
+    const cached = this.#cache.get(name);
+    if (cached !== undefined && cached[0] === key) return cached[1] as Value;
     const value = make();
-    this.#kept.set(name, [key, value]);
+    this.#cache.set(name, [key, value]);
     return value;
   }
 }
 
-// Which contexts the words of a filter are on.
-
-/** One a context: whether all terms hold; undefined where there are none. */
+/** Returns 1 for each context that matches all terms; undefined without terms. */
 export function matchingContexts(
   data: PageData,
   names: FrameNames,
@@ -239,7 +240,7 @@ export function matchingContexts(
   return matches;
 }
 
-/** A caller that matches makes all that it calls match. */
+/** A matching caller makes all its callees match. */
 function onPath({ contexts, frames }: PageData, names: FrameNames, term: TextTerm): Uint8Array {
   const ofFrame = Uint8Array.from({ length: frames.length }, (_, frame) =>
     term.matches(`${names.function(frame)} ${names.file(frame) ?? ""} ${names.place(frame)}`) ? 1 : 0,
@@ -266,10 +267,10 @@ function atSite({ frames }: PageData, names: FrameNames, naming: Int32Array, ter
   return Uint8Array.from(naming, (frame) => ofFrame[frame]);
 }
 
-// `bytes>1MiB left>0 fn:~shop -file:dlmalloc "two words"`: terms that all must hold. Text is looked for in call paths before
-// anything is summed, figures are compared after it.
+// Filter language: `bytes>1MiB left>0 fn:~shop -file:dlmalloc "two words"`. All terms must match. Words are
+// searched in call paths before summing; figures are compared afterwards.
 
-/** Where text is looked for: anywhere on the call path, or where the site is. */
+/** Searched text: anywhere on the call path, or at the site. */
 type TextField = "path" | "function" | "file" | "package";
 
 interface TextTerm {
@@ -281,7 +282,7 @@ interface TextTerm {
 interface FigureTerm {
   /** Id of a weight. */
   readonly weight: string;
-  /** Whether `amount` is of one per cent of the weight's total. */
+  /** True if the amount is a percentage of the weight's total. */
   readonly isShare: boolean;
   readonly isWanted: boolean;
   matches(value: number): boolean;
@@ -290,7 +291,7 @@ interface FigureTerm {
 interface Filter {
   readonly texts: readonly TextTerm[];
   readonly figures: readonly FigureTerm[];
-  /** What could not be understood, a sentence each; such terms filter nothing. */
+  /** Sentences about invalid terms; these terms filter nothing. */
   readonly mistakes: readonly string[];
 }
 
@@ -326,7 +327,7 @@ const COMPARISONS: Readonly<Record<string, (value: number, amount: number) => bo
   "=": (value, amount) => value === amount,
 };
 
-/** @param weights ids of the weights that figures can be compared of */
+/** @param weights ids of the weights that can be compared */
 export function readFilter(text: string, weights: readonly string[]): Filter {
   const texts: TextTerm[] = [];
   const figures: FigureTerm[] = [];
@@ -362,7 +363,7 @@ function readExpression(source: string): RegExp {
   try {
     return new RegExp(source, "iu");
   } catch {
-    throw new Error(`“${source}” is no regular expression`);
+    throw new Error(`“${source}” is not a valid regular expression`);
   }
 }
 
@@ -374,23 +375,21 @@ function readFigure(
 ): Omit<FigureTerm, "isWanted"> {
   const plain = (text: string) => text.toLowerCase().replaceAll(/[-_\s]/g, "");
   const weight = weights.find((id) => plain(id) === plain(name));
-  if (weight === undefined) throw new Error(`There is no figure “${name}”: ${weights.join(", ")}`);
+  if (weight === undefined) throw new Error(`No figure is named “${name}”. Figures: ${weights.join(", ")}`);
   const parts = /^(\d+(?:\.\d+)?|\.\d+)\s*([a-z]*|%)$/i.exec(amount);
   const unit = parts?.[2].toLowerCase() ?? "";
   if (!parts || !(unit === "%" || Object.hasOwn(UNITS, unit)))
-    throw new Error(`“${amount}” is no amount: 12, 1.5MiB, 20k and 5% are`);
+    throw new Error(`“${amount}” is not an amount. Examples: 12, 1.5MiB, 20k, 5%`);
   const limit = Number(parts[1]) * (unit === "%" ? 0.01 : UNITS[unit]);
   const compare = COMPARISONS[comparison];
   return { weight, isShare: unit === "%", matches: (value) => compare(value, limit) };
 }
 
-// Live bytes over time of some contexts: the small pictures in tables.
-
-/** More points than these cannot be told apart in a picture as wide as a column. */
+/** Most points of a sparkline: more are indistinguishable in a column's width. */
 const POINTS = 48;
 
 class LifeLines {
-  /** What the points count, for people. */
+  /** Unit of the points, in words. */
   readonly unit: string;
   readonly #offset: Int32Array;
   readonly #point: Uint16Array;
@@ -398,11 +397,11 @@ class LifeLines {
   readonly #begin: Float64Array | undefined;
   readonly #points: number;
 
-  /** @returns undefined if nobody recorded what was live when */
+  /** @returns undefined if live bytes were not recorded over time */
   static of(data: PageData): LifeLines | undefined {
     const column = (id: string, { deltas }: PageTimeline) =>
       deltas?.columns.find(({ weight }) => weight === id)?.values;
-    const timeline = data.timelines.find((one) => column("freed", one) !== undefined);
+    const timeline = data.timelines.find((candidate) => column("freed", candidate) !== undefined);
     const bytes = timeline && column("bytes", timeline);
     return bytes && new LifeLines(data, timeline, bytes, column("freed", timeline)!);
   }
@@ -413,7 +412,7 @@ class LifeLines {
     this.#points = Math.min(POINTS, intervals);
     this.unit = timeline.unit;
     this.#offset = new Int32Array(data.contexts.length + 1);
-    for (const of of context) this.#offset[of + 1]++;
+    for (const index of context) this.#offset[index + 1]++;
     for (let i = 0; i < data.contexts.length; i++) this.#offset[i + 1] += this.#offset[i];
     this.#point = new Uint16Array(context.length);
     this.#change = new Float64Array(context.length);
@@ -428,13 +427,13 @@ class LifeLines {
     }
     if (begin) {
       this.#begin = new Float64Array(data.contexts.length);
-      begin.context.forEach((of, row) => {
-        this.#begin![of] += begin.bytes[row];
+      begin.context.forEach((index, row) => {
+        this.#begin![index] += begin.bytes[row];
       });
     }
   }
 
-  /** Live bytes at the end of each of some equal parts of the run. */
+  /** Returns the live bytes at the end of equal parts of the run. */
   line(contexts: Iterable<number>): Float64Array {
     const live = new Float64Array(this.#points);
     for (const context of contexts) {

@@ -2,9 +2,9 @@ import { othersName } from "./merged.ts";
 import { type FrameNames, lastPart } from "./names.ts";
 
 /**
- * As a row of a table is named after its group.
+ * Returns name and location of a table row for its group.
  *
- * @param merged how many merged call paths it has, where that is known
+ * @param merged number of merged call paths of the row, if known
  */
 export function rowName(
   names: FrameNames,
@@ -20,7 +20,7 @@ export function rowName(
       return { name: names.package(frame), place: "" };
     case "file":
       return file === undefined
-        ? { name: names.module(frame) ?? name, place: "file is not known" }
+        ? { name: names.module(frame) ?? name, place: "unknown file" }
         : { name: lastPart(file), place: file };
     case "line":
       return file === undefined || names.line(frame) === 0

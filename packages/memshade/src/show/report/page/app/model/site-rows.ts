@@ -1,4 +1,4 @@
-// The rows of Sites: sums of every figure per group, filtered and in order.
+// Rows of the Sites view: sums of every figure per group, filtered and sorted.
 
 import type { PageRatio } from "../../data/page-data.ts";
 import type { PageState } from "../state.ts";
@@ -7,27 +7,27 @@ import type { Grouping } from "./grouping.ts";
 import type { PageModel } from "./page-model.ts";
 import { rowName } from "./row-name.ts";
 
-/** What rows are in the order of that are in that of their names; no weight has such an id. */
+/** Id of the name column; no weight has this id. */
 export const NAME = "#name";
 
-/** A column of numbers: a figure, or one by another. */
+/** A column of numbers: a figure or a ratio. */
 export interface FigureColumn {
   readonly id: string;
   readonly figure?: Figure | undefined;
   readonly ratio?: PageRatio | undefined;
-  /** One a row of the grouping. NaN where a ratio has no meaning. */
+  /** One value per row of the grouping. NaN if a ratio is undefined. */
   readonly values: Float64Array;
-  /** Largest size of a value. */
+  /** Largest absolute value. */
   readonly most: number;
 }
 
 export interface SiteRows {
   readonly grouping: Grouping;
-  /** Those that something can be said of. */
+  /** Columns with values. */
   readonly columns: readonly FigureColumn[];
-  /** Rows of the grouping that are left by the filter, in order. */
+  /** Rows of the grouping that match the filter, sorted. */
   readonly order: Int32Array;
-  /** Id of the column that they are in the order of. */
+  /** Id of the column that determines the order. */
   readonly sort: string;
 }
 
@@ -42,10 +42,10 @@ export function siteRows(model: PageModel, state: PageState): SiteRows {
     })
     .filter(({ most }) => most > 0);
   const ratios = model.data.ratios.flatMap((ratio) => {
-    const of = figures.find(({ id }) => id === ratio.of);
+    const dividend = figures.find(({ id }) => id === ratio.of);
     const by = figures.find(({ id }) => id === ratio.by);
-    if (!of || !by || of.figure!.isWholeRun !== by.figure!.isWholeRun) return [];
-    const values = of.values.map((value, row) => {
+    if (!dividend || !by || dividend.figure!.isWholeRun !== by.figure!.isWholeRun) return [];
+    const values = dividend.values.map((value, row) => {
       const part = value / by.values[row];
       return ratio.isRest ? 1 - part : part;
     });
@@ -84,15 +84,15 @@ function orderOf(
     rows.sort((a, b) => (names[a] < names[b] ? -1 : names[a] > names[b] ? 1 : a - b));
   } else {
     const { values } = columns.find(({ id }) => id === sort)!;
-    // Differences by their size, whatever way they go; what has no number comes last.
+    // Differences are sorted by absolute value; rows without a number come last.
     const size = (row: number) => (Number.isNaN(values[row]) ? -1 : Math.abs(values[row]));
     rows.sort((a, b) => size(b) - size(a) || a - b);
   }
-  // Names begin with A and are ascending then; numbers begin with the largest one.
+  // Default order: names from A, numbers from the largest.
   return Int32Array.from(state.ascending === (sort === NAME) ? rows : rows.reverse());
 }
 
-/** Sum of the contexts of each row that match. */
+/** Returns the sum of the matching contexts of each row. */
 export function sumRows(
   { rowOf, frames }: Grouping,
   values: Float64Array,

@@ -1,4 +1,4 @@
-// Sums per file and line: of sites in a line, and of all that goes through it.
+// Sums per file and line: of the sites in a line, and of everything that passes through it.
 import type { PageData } from "../../data/page-data.ts";
 import { type FrameKeys, fileKeys, lineKeys, Through, withCalls } from "../../data/through.ts";
 import type { Figure } from "./figures.ts";
@@ -9,14 +9,13 @@ interface Sums {
   readonly frame: number;
   /** Sum of each figure over the contexts whose site is in this line. */
   readonly own: Float64Array;
-  /** Sum of the chosen figure over all contexts that go through it, recursion once. */
+  /** Sum of the selected figure over all contexts that pass through the line; recursion counts once. */
   through: number;
-  /** Contexts of which a figure is an estimate: those whose site is in this line, and those that go through it. */
+  /** Contexts with estimated figures: those whose site is in this line, and those that pass through it. */
   readonly estimated: number[];
   readonly estimatedThrough: number[];
 }
 
-/** Numbers of one line. */
 export interface LineSums extends Readonly<Sums> {
   readonly line: number;
 }
@@ -27,13 +26,13 @@ export interface FileSums {
   /** Ascending. */
   readonly lines: readonly LineSums[];
   readonly own: Float64Array;
-  /** The one of the chosen figure. */
+  /** Sum of the selected figure. */
   readonly chosen: number;
-  /** Sum of the chosen figure over all contexts that go through the file. */
+  /** Sum of the selected figure over all contexts that pass through the file. */
   readonly through: number;
 }
 
-/** @param chosen the figure that `through` is of */
+/** @param chosen figure for `through` */
 export function sumLines(
   data: PageData,
   naming: Int32Array,
@@ -101,7 +100,7 @@ export function sumLines(
   });
 }
 
-/** Notes at lines which contexts have figures that may be off. */
+/** Adds contexts with estimated figures to their lines. */
 function addEstimated(
   { contexts: { parent, frame, length } }: PageData,
   naming: Int32Array,
@@ -111,7 +110,7 @@ function addEstimated(
   const deviations = figures.flatMap((figure) => figure.deviations ?? []);
   if (deviations.length === 0) return;
   for (let context = 0; context < length; context++) {
-    if (deviations.every((of) => of[context] === 0)) continue;
+    if (deviations.every((column) => column[context] === 0)) continue;
     lineOf(naming[context])?.estimated.push(context);
     for (let above = context; above >= 0; above = parent[above]) {
       const line = lineOf(frame[above]);

@@ -1,8 +1,8 @@
-// A table as text for other programs. Cells are raw numbers, so that a sheet can sum them.
+// Copies a table as text for other programs. Cells are raw numbers, so that a spreadsheet can sum them.
 
 export type Cell = string | number;
 
-/** Tabs and lines; a cell that a sheet would take for a formula gets a quote. */
+/** Formats tab-separated values. A cell that a spreadsheet would evaluate as a formula gets a quote. */
 export function asTsv(heads: readonly string[], rows: readonly (readonly Cell[])[]): string {
   const write = (cell: Cell) => {
     if (typeof cell === "number") return String(cell);
@@ -12,7 +12,7 @@ export function asTsv(heads: readonly string[], rows: readonly (readonly Cell[])
   return [heads, ...rows].map((cells) => `${cells.map(write).join("\t")}\n`).join("");
 }
 
-/** A table of Markdown, numbers to the right. */
+/** Formats a Markdown table, numbers right-aligned. */
 export function asMarkdown(heads: readonly string[], rows: readonly (readonly Cell[])[]): string {
   const write = (cell: Cell) =>
     String(cell)

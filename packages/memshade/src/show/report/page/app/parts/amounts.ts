@@ -1,4 +1,4 @@
-// Numbers as the page shows them: as the terminal does, with the unit behind.
+// Formats numbers like the terminal, followed by their unit.
 import { formatBytes, formatCount, formatMean, formatPercent } from "../../../../../profile/model/format.ts";
 import type { PageUnit } from "../../data/page-data.ts";
 
@@ -8,7 +8,7 @@ interface Measured {
   readonly clock?: string | undefined;
 }
 
-/** `12 KiB`, `1,000`, `31 %`, `3,002 allocs`. */
+/** Formats `12 KiB`, `1,000`, `31 %`, `3,002 allocs`. */
 export function amount(value: number, unit: PageUnit, clock?: string): string {
   if (value < 0) return `−${amount(-value, unit, clock)}`;
   if (unit === "bytes") return formatBytes(value);
@@ -19,7 +19,7 @@ export function amount(value: number, unit: PageUnit, clock?: string): string {
   return Number.isInteger(value) ? formatCount(value) : formatMean(value);
 }
 
-/** The same with what is counted behind it: `1,000 blocks`. */
+/** Formats an amount with its counted unit: `1,000 blocks`. */
 export function amountInWords(value: number, unit: PageUnit, clock?: string): string {
   const text = amount(value, unit, clock);
   if (unit === "bytes" || unit === "part" || unit === "ns" || unit === "clock" || unit === "count")
@@ -27,25 +27,27 @@ export function amountInWords(value: number, unit: PageUnit, clock?: string): st
   return `${text} ${agreeingUnit(value, unit)}`;
 }
 
-/** A sum with its label, as a sentence has it: `35.2 KiB live at the end`, `954 blocks`, `12,000 accesses`. */
+/**
+ * Formats a sum with its label for a sentence: `35.2 KiB live at the end`, `954 blocks`, `12,000 accesses`.
+ */
 export function amountOf(value: number, { unit, label, clock }: Measured): string {
   const words =
     unit === "bytes" ? label.replace(/^bytes /, "") : label.replace(unit, agreeingUnit(value, unit));
   return `${amount(value, unit, clock)} ${words}`;
 }
 
-/** What a column takes whose numbers have a sign and their unit behind them, rem. */
+/** Returns the width in rem of a column with signs and units. */
 export function roomOf({ unit, clock }: Pick<Measured, "unit" | "clock">): number {
   if (unit !== "clock") return 7.5;
   return clock === "allocations" || clock === "ms" ? 9 : 10.5;
 }
 
-/** How far a sum may be off, behind it: ` ±12.0 KiB`; nothing where it was counted. */
+/** Formats the margin of error after a sum: ` ±12.0 KiB`; empty for exact sums. */
 export function margin(value: number, unit: PageUnit): string {
   return value === 0 ? "" : ` ±${amount(Math.ceil(value), unit)}`;
 }
 
-/** With a sign, for differences. */
+/** Formats a difference with its sign. */
 export function difference(value: number, unit: PageUnit, clock?: string): string {
   return value > 0 ? `+${amount(value, unit, clock)}` : amount(value, unit, clock);
 }

@@ -1,4 +1,4 @@
-/** Puts text on the clipboard. Resolves to whether it is there. */
+/** Copies text to the clipboard. Resolves to false on failure. */
 export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
@@ -8,7 +8,7 @@ export async function copyText(text: string): Promise<boolean> {
   }
 }
 
-/** Where pages from a disk may not write to the clipboard. */
+/** Fallback for pages opened from a file, which may not write to the clipboard. */
 function copyBySelection(text: string): boolean {
   const area = document.createElement("textarea");
   area.value = text;

@@ -2,7 +2,7 @@ import { h } from "preact";
 import type { FrameNames } from "../model/names.ts";
 import { shown } from "./shown-text.ts";
 
-/** A function and its place. The whole path of the file is the title. */
+/** A function with its location. The title has the full path of the file. */
 export function FrameName({ names, frame }: { names: FrameNames; frame: number }) {
   const place = names.place(frame);
   return h(
@@ -13,10 +13,10 @@ export function FrameName({ names, frame }: { names: FrameNames; frame: number }
   );
 }
 
-/** Everything that is known of a frame, in a line. */
+/** Returns the full description of a frame in one line. */
 export function titleOf(names: FrameNames, frame: number): string {
   const file = names.file(frame);
   const line = names.line(frame);
-  const where = file === undefined ? names.module(frame) : line > 0 ? `${file}:${line}` : file;
-  return shown([names.function(frame), where].filter((part) => part !== undefined).join(" · "));
+  const place = file === undefined ? names.module(frame) : line > 0 ? `${file}:${line}` : file;
+  return shown([names.function(frame), place].filter((part) => part !== undefined).join(" · "));
 }

@@ -1,12 +1,12 @@
 import { h } from "preact";
 import { shown } from "./shown-text.ts";
 
-/** What to do so that more is to be seen. */
+/** Advice for getting more data onto the page. */
 export function Hints({ hints }: { hints: readonly string[] }) {
   return hints.map((hint) => h("p", { key: hint, class: "hint" }, shown(hint)));
 }
 
-/** What a run does not know. */
+/** Sentences about data that was not tracked. */
 export function NotTracked({ sentences }: { sentences: readonly string[] }) {
   return h(
     "ul",

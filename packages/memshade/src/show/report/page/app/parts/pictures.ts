@@ -1,4 +1,4 @@
-// Small pictures of numbers. Each stands beside its number, so that none needs words.
+// Small pictures of numbers. Each stands beside its number and needs no label.
 import { h } from "preact";
 
 /** A part of a whole, 0 to 1, as a bar. */
@@ -10,7 +10,7 @@ export function Bar({ part, of = "plain" }: { part: number; of?: "plain" | "stro
 const WIDTH = 48;
 const HEIGHT = 16;
 
-/** A row of numbers as an area; the largest one as high as the picture. */
+/** A series of numbers as an area; the largest has the full height. */
 export function Sparkline({ values }: { values: ArrayLike<number> }) {
   const most = Math.max(...Array.from(values), 0);
   if (values.length < 2 || most === 0) return h("span", { class: "spark" });

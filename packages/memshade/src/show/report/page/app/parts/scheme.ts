@@ -1,4 +1,4 @@
-// Light or dark: as the system says, until somebody says otherwise. Paper is light.
+// Colour scheme: the system's, until the user chooses another. Printed pages are light.
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { useMedia } from "./media.ts";
 
@@ -7,7 +7,10 @@ type Choice = (typeof CHOICES)[number];
 
 const KEY = "memshade-scheme";
 
-/** What is chosen, and how to choose the next one. Canvases redraw on the event `memshade-scheme` of the root element. */
+/**
+ * Returns the choice, and a function that selects the next one. Canvases redraw on the event
+ * `memshade-scheme` of the root element.
+ */
 export function useScheme(): [Choice, () => void] {
   const [choice, setChoice] = useState<Choice>(keptChoice);
   const systemIsDark = useMedia("(prefers-color-scheme: dark)");
@@ -15,7 +18,7 @@ export function useScheme(): [Choice, () => void] {
   const onScreen = choice === "system" ? (systemIsDark ? "dark" : "light") : choice;
   const scheme = isPrinting ? "light" : onScreen;
   if (document.documentElement.dataset.scheme !== scheme) document.documentElement.dataset.scheme = scheme;
-  // Before anything is printed, canvases are to be light.
+  // Canvases must turn light before the page is printed.
   useLayoutEffect(() => {
     document.documentElement.dispatchEvent(new Event("memshade-scheme"));
   }, [scheme]);
@@ -37,7 +40,7 @@ export function useScheme(): [Choice, () => void] {
   return [choice, next];
 }
 
-// Pages from a disk may have no storage.
+// Pages opened from a file may have no storage.
 function keptChoice(): Choice {
   try {
     return CHOICES.find((choice) => choice === localStorage.getItem(KEY)) ?? "system";
@@ -50,6 +53,6 @@ function keepChoice(choice: Choice): void {
   try {
     localStorage.setItem(KEY, choice);
   } catch {
-    // It holds until the page is closed.
+    // Without storage the choice lasts until the page is closed.
   }
 }

@@ -1,16 +1,16 @@
-/** Longer names are cut, and their length told. */
+/** Longer names are cut, and their length is added. */
 const LONGEST = 4096;
 
-// Control characters, marks that turn the direction of writing or take no room, halves of pairs, ends of lines.
+// Control characters, marks of writing direction or without width, unpaired surrogates, line ends.
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
-/** A name of a program as a person may read it: what cannot be seen is written out, `‹U+202E›`. */
+/** Makes a name of the program readable: invisible characters are escaped as `‹U+202E›`. */
 export function shown(text: string): string {
   const cut = text.length > LONGEST ? `${text.slice(0, LONGEST)}… (${text.length} characters)` : text;
   return cut.replaceAll(HIDDEN, writtenOut);
 }
 
-/** The same for a line of a source file, which may have tabs. */
+/** Escapes a source line, which may contain tabs. */
 export function shownLine(text: string): string {
   return shown(text.replaceAll("\t", "    "));
 }

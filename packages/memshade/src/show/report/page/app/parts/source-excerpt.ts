@@ -7,11 +7,11 @@ const AROUND = 2;
 
 interface Mark {
   readonly line: number;
-  /** Stands behind the line. */
+  /** Text after the line. */
   readonly note: string;
 }
 
-/** The source text around the line of a frame, as far as the file has it. */
+/** Source text around the line of a frame, if the page has it. */
 export function SourceExcerpt({ model, frame, marks }: { model: PageModel; frame: number; marks: Mark[] }) {
   const { names, data } = model;
   const file = names.file(frame);
@@ -20,9 +20,9 @@ export function SourceExcerpt({ model, frame, marks }: { model: PageModel; frame
     return h(
       "p",
       { class: "excerpt-missing" },
-      "No line is known: ",
+      "Unknown source line: ",
       h("code", null, shown(addressOf(model, frame))),
-      ". A build with debug information (-g) or names shows it.",
+      ". Build the program with debug information (-g) to see it.",
     );
   const source = data.sources.find((source) => source.file === data.frames.file[frame]);
   const part = source?.parts.find(({ first, lines }) => first <= line && line < first + lines.length);
@@ -44,7 +44,9 @@ export function SourceExcerpt({ model, frame, marks }: { model: PageModel; frame
       "figcaption",
       null,
       shown(file),
-      source!.isNewer ? h("strong", { class: "newer" }, " changed since the run: lines may be others") : null,
+      source!.isNewer
+        ? h("strong", { class: "newer" }, " changed after the run: line numbers may differ")
+        : null,
     ),
     h(
       "pre",
@@ -67,14 +69,14 @@ export function SourceExcerpt({ model, frame, marks }: { model: PageModel; frame
   );
 }
 
-/** Why there is no text of a file, and what to do. */
+/** Returns why the text of a file is missing, with advice. */
 export function missingText({ sourcesKept }: PageModel["data"]): string {
   return sourcesKept === "none"
     ? "The report was written without sources (--html-sources)."
-    : "The report has no text of this file: write it in the project's folder, or with --path-map FROM=TO.";
+    : "The source file was not found. Write the report again in the project's folder, or with --path-map FROM=TO.";
 }
 
-/** `viewer.wasm func[12]+0x1a2b`: as much as is known of a frame without a line. */
+/** Formats the known properties of a frame without a line: `viewer.wasm func[12] at 0x1a2b`. */
 function addressOf({ data, names }: PageModel, frame: number): string {
   const address = data.frames.address[frame];
   const parts = [names.module(frame), names.function(frame)].filter((part) => part !== undefined);

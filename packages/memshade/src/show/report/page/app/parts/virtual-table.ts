@@ -1,4 +1,4 @@
-// A table of any length, of which only the rows in sight are there. Rows have one height.
+// A table of any length that renders only the visible rows. All rows have the same height.
 import { type ComponentChildren, h } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { useMedia } from "./media.ts";
@@ -6,7 +6,7 @@ import { useMedia } from "./media.ts";
 export interface TableColumn {
   readonly id: string;
   readonly label: ComponentChildren;
-  /** As in `grid-template-columns`. */
+  /** Width as in `grid-template-columns`. */
   readonly width: string;
   readonly isNumber: boolean;
   readonly canSort?: boolean;
@@ -17,7 +17,7 @@ export interface TableProps {
   readonly columns: readonly TableColumn[];
   readonly rows: number;
   cell(row: number, column: TableColumn): ComponentChildren;
-  /** What the row is of; the place in the list by default. */
+  /** Returns the identity of a row; its index by default. */
   keyOf?(row: number): string | number;
   isSelected?(row: number): boolean;
   onSelect?(row: number): void;
@@ -26,9 +26,9 @@ export interface TableProps {
 }
 
 const ROW_PIXELS = 28;
-/** Rows above and below what is in sight, for quick scrolling. */
+/** Rows rendered above and below the visible ones, for fast scrolling. */
 const SPARE = 8;
-/** On paper, where nobody can scroll. */
+/** Most rows on paper, where scrolling is impossible. */
 const PRINTED = 500;
 
 export function VirtualTable(props: TableProps) {
@@ -54,7 +54,7 @@ export function VirtualTable(props: TableProps) {
     ? Math.min(rows, PRINTED)
     : Math.min(rows, Math.ceil((place.top + place.height) / ROW_PIXELS) + SPARE);
   const inSight = Array.from({ length: Math.max(0, end - first) }, (_, index) => first + index);
-  // The row with the focus stays, so that the focus does.
+  // The focused row stays rendered, so that it keeps the focus.
   if (!isPrinted && rows > 0 && (current < first || current >= end)) inSight.push(current);
 
   useEffect(() => {

@@ -1,4 +1,4 @@
-// What happens inside the blocks of a site, how large blocks are and how long they live, and static data.
+// Accesses inside the blocks of a site, sizes and lifetimes of all blocks, and static data.
 import { h } from "preact";
 import { useState } from "preact/hooks";
 import type { PageHistogram, PageObject, PageVariable } from "../../data/page-data.ts";
@@ -21,9 +21,9 @@ const MEASURE_NAMES: Readonly<Record<Measure, string>> = {
   silent: "silent bytes",
 };
 
-/** Sites whose blocks are shown at once. */
+/** Most sites whose blocks are shown at once. */
 const SHOWN = 12;
-/** Places that are named of those that reach into the blocks of a site. */
+/** Most code locations listed per kind of access to a site's blocks. */
 const ACCESSES = 5;
 
 export function Blocks({ model, state, change }: ViewProps) {
@@ -42,13 +42,13 @@ export function Blocks({ model, state, change }: ViewProps) {
     { class: "blocks" },
     state.range === undefined
       ? null
-      : h("p", { class: "whole-run" }, "Whole run: blocks have no times here."),
+      : h("p", { class: "whole-run" }, "Whole run: these figures were not recorded over time."),
     objects.length === 0
       ? null
       : h(
           "section",
           { "aria-labelledby": "inside" },
-          h("h2", { id: "inside" }, "Inside of blocks"),
+          h("h2", { id: "inside" }, "Inside blocks"),
           h(
             "div",
             { class: "toolbar" },
@@ -73,10 +73,10 @@ export function Blocks({ model, state, change }: ViewProps) {
               "span",
               { class: "dim" },
               selected === undefined
-                ? "Blocks of all sites. A selected site shows its own alone."
+                ? "Blocks of all sites. Select a site to see only its blocks."
                 : ofSelection.length > 0
-                  ? "Blocks of what is selected."
-                  : "Nothing is recorded of the selected blocks: here are all others.",
+                  ? "Blocks of the selection."
+                  : "The selected blocks have no record. Blocks of all other sites are shown.",
             ),
           ),
           listed.slice(0, SHOWN).map((object) =>
@@ -224,12 +224,12 @@ function Block({
       ),
     ),
     h(Accesses, { model, state, change, says: "Stored to by ", by: object.writtenBy }),
-    h(Accesses, { model, state, change, says: "Loaded from by ", by: object.readBy }),
-    h(Accesses, { model, state, change, says: "Dead bytes are stored by ", by: object.deadBy }),
+    h(Accesses, { model, state, change, says: "Loaded by ", by: object.readBy }),
+    h(Accesses, { model, state, change, says: "Dead bytes stored by ", by: object.deadBy }),
   );
 }
 
-/** Places that reach into blocks, each a way to its line: several instructions of one place are one. */
+/** Code locations that access blocks, each a link to its line; instructions of one location are added up. */
 function Accesses({
   model,
   state,
@@ -242,9 +242,9 @@ function Accesses({
   for (const { context, bytes } of by) {
     const frame = naming[context];
     const key = `${model.names.function(frame)} ${model.names.place(frame)}`;
-    const known = places.get(key);
-    if (known === undefined) places.set(key, { context, frame, bytes });
-    else known.bytes += bytes;
+    const earlier = places.get(key);
+    if (earlier === undefined) places.set(key, { context, frame, bytes });
+    else earlier.bytes += bytes;
   }
   const ranked = [...places.values()].sort((a, b) => b.bytes - a.bytes);
   if (ranked.length === 0) return null;

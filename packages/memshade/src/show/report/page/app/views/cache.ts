@@ -1,4 +1,4 @@
-// How the program would do with caches of all sizes, and who misses.
+// Miss ratios of caches of all sizes, and the sites that miss.
 import { h } from "preact";
 import type { PageCache } from "../../data/page-data.ts";
 import { rowName } from "../model/row-name.ts";
@@ -18,18 +18,16 @@ export function Cache({ model, state, change }: ViewProps) {
     { class: "cache" },
     state.range === undefined
       ? null
-      : h("p", { class: "whole-run" }, "Whole run: the curve is of all references."),
+      : h("p", { class: "whole-run" }, "Whole run: the curve shows all references."),
     h(
       "section",
       { "aria-labelledby": "curve" },
-      h("h2", { id: "curve" }, "References that a cache of each size misses"),
+      h("h2", { id: "curve" }, "Miss ratio by cache size"),
       h(
         "p",
         { class: "dim" },
         `${formatCount(cache.references)} references to ${formatCount(cache.lines)} lines of ${cache.lineBytes} bytes, ` +
-          (cache.method === "exact"
-            ? "all of them counted."
-            : `of which ${formatPercent(cache.rate, 1)} were sampled.`),
+          `${formatPercent(cache.rate, 1)} of the lines were sampled.`,
       ),
       h("div", { class: "curve-and-table" }, h(Curve, { cache }), h(Table, { cache })),
     ),
@@ -57,7 +55,7 @@ function Curve({ cache }: { cache: PageCache }) {
     bytes,
     (size, index) => `${x(size).toFixed(1)},${y(missRatio[index]).toFixed(1)}`,
   );
-  // A cache that holds all of it misses what any larger one misses.
+  // Larger caches have the miss ratio of the largest measured size.
   points.push(`${x(largest).toFixed(1)},${y(missRatio[missRatio.length - 1]).toFixed(1)}`);
   const sizes: number[] = [];
   for (let size = 2 ** Math.ceil(Math.log2(smallest)); size <= largest; size *= 16) sizes.push(size);
@@ -67,8 +65,7 @@ function Curve({ cache }: { cache: PageCache }) {
       class: "curve",
       viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
       role: "img",
-      "aria-label":
-        "Part of references that miss, by the size of the cache. The table below has the numbers.",
+      "aria-label": "Percentage of references that miss, by cache size. The table has the figures.",
     },
     [0, 0.5, 1].map((part) => [
       h("line", { class: "grid", x1: LEFT, x2: WIDTH - RIGHT, y1: y(part * most), y2: y(part * most) }),
@@ -94,7 +91,7 @@ function Curve({ cache }: { cache: PageCache }) {
   );
 }
 
-/** The next larger one of 0.1 %, 0.2 %, 0.5 %, 1 % … 100 %. */
+/** Rounds up to 0.1 %, 0.2 %, 0.5 %, 1 % … 100 %. */
 function roundUp(ratio: number): number {
   const power = 10 ** Math.floor(Math.log10(ratio));
   return Math.min(1, power * [1, 2, 5, 10].find((step) => step * power >= ratio)!);
@@ -113,7 +110,7 @@ function Table({ cache }: { cache: PageCache }) {
         null,
         h("th", { scope: "col" }, "cache"),
         h("th", { scope: "col", class: "number" }, "size"),
-        h("th", { scope: "col", class: "number" }, "missed"),
+        h("th", { scope: "col", class: "number" }, "miss ratio"),
       ),
     ),
     h(
@@ -141,13 +138,17 @@ function Missers({ model, state, change, cache }: ViewProps & { readonly cache: 
   return h(
     "section",
     { "aria-labelledby": "missers" },
-    h("h2", { id: "missers" }, `Who misses, in a cache of ${amount(cache.missesAt, "bytes")}`),
+    h(
+      "h2",
+      { id: "missers" },
+      `Sites with the most misses, in a cache of ${amount(cache.missesAt, "bytes")}`,
+    ),
     h(VirtualTable, {
-      label: "Who misses",
+      label: "Misses by site",
       columns: [
         { id: "name", label: "site", width: "minmax(16rem, 1fr)", isNumber: false },
         { id: "misses", label: "misses", width: "8rem", isNumber: true },
-        { id: "part", label: "of all", width: "6rem", isNumber: true },
+        { id: "part", label: "of misses", width: "6rem", isNumber: true },
       ],
       rows: order.length,
       onSelect: (index) =>

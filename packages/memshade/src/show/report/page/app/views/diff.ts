@@ -1,4 +1,4 @@
-// Two runs beside each other: what each place had, has, and the difference.
+// Two runs side by side: the amounts of each row before and after, and the difference.
 import { h } from "preact";
 import { useState } from "preact/hooks";
 import { rowName } from "../model/row-name.ts";
@@ -37,7 +37,7 @@ export function Diff({ model, state, change }: ViewProps) {
     h(
       "section",
       { "aria-labelledby": "totals" },
-      h("h2", { id: "totals" }, "All in all"),
+      h("h2", { id: "totals" }, "Totals"),
       h(
         "div",
         { class: "scroll", tabIndex: 0, role: "region", "aria-label": "Totals of both runs" },
@@ -94,13 +94,15 @@ export function Diff({ model, state, change }: ViewProps) {
     h(
       "section",
       { class: "fills", "aria-labelledby": "places" },
-      h("h2", { id: "places" }, `Where: ${chosen.label}`),
+      h("h2", { id: "places" }, `Changes by ${grouping.group}: ${chosen.label}`),
       h(VirtualTable, {
-        label: "Both runs by place",
+        label: `Both runs by ${grouping.group}`,
         columns: [
           { id: "name", label: grouping.group, width: "minmax(16rem, 1fr)", isNumber: false, canSort: false },
           ...["before", "after", "difference"].map((id) => ({
-            ...{ id, label: id, isNumber: true },
+            id,
+            label: id,
+            isNumber: true,
             width: `${Math.max(id === "difference" ? 9 : 8, roomOf(chosen))}rem`,
           })),
         ],

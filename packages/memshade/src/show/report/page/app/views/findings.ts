@@ -1,4 +1,4 @@
-// The findings of all tools in one list: what it costs, what it is, where, and what to try.
+// Findings of all tools in one list: cost, kind, location and advice.
 import { h } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { glossaryEntry } from "../../../glossary.ts";
@@ -16,11 +16,11 @@ import { shown } from "../parts/shown-text.ts";
 import { SourceExcerpt } from "../parts/source-excerpt.ts";
 import { select, type ViewProps } from "./view.ts";
 
-/** Paths of a finding that are listed. */
+/** Most paths listed per finding. */
 const PATHS = 6;
-/** Frames of a path that are shown. */
+/** Most frames shown per path. */
 const FRAMES = 6;
-/** Sites that are listed below the findings. */
+/** Most sites listed below the findings. */
 const LARGEST = 8;
 
 export function Findings({ model, state, change }: ViewProps) {
@@ -35,7 +35,7 @@ export function Findings({ model, state, change }: ViewProps) {
   const toggle = (index: number) =>
     change({
       ...select({ finding: index }),
-      open: open.includes(index) ? open.filter((other) => other !== index) : [...open, index],
+      open: open.includes(index) ? open.filter((openIndex) => openIndex !== index) : [...open, index],
     });
 
   const onKeyDown = (event: KeyboardEvent) => {
@@ -47,7 +47,7 @@ export function Findings({ model, state, change }: ViewProps) {
     event.preventDefault();
   };
   useEffect(() => {
-    // From anywhere that does not take letters itself.
+    // The keys work everywhere except in elements that handle letters themselves.
     const follow = (event: KeyboardEvent) => {
       const at = event.target as HTMLElement;
       if (!at.matches("input, select, textarea, [role=grid] *, canvas, [role=tree] *")) onKeyDown(event);
@@ -65,7 +65,7 @@ export function Findings({ model, state, change }: ViewProps) {
       : null,
     findings.length > 1 ? h(Kinds, { model, state, change }) : null,
     findings.length > 0 && listed.length === 0
-      ? h("p", { class: "nothing" }, "No finding matches the filter and the kinds that are shown.")
+      ? h("p", { class: "nothing" }, "No finding matches the filter and the selected kinds.")
       : null,
     h(
       "ol",
@@ -86,13 +86,13 @@ export function Findings({ model, state, change }: ViewProps) {
   );
 }
 
-/** How many findings of a comparison came, went and stayed. */
+/** Counts new, gone and unchanged findings of a comparison. */
 function changesOf(findings: readonly PageFinding[]): string {
   const count = (wanted: PageFinding["change"]) => findings.filter(({ change }) => change === wanted).length;
-  return `Findings: ${count("new")} new, ${count("gone")} gone, ${count("kept")} as before.`;
+  return `Findings: ${count("new")} new, ${count("gone")} gone, ${count("kept")} unchanged.`;
 }
 
-/** Who has the most: the answer where there is nothing to mend. */
+/** Largest sites: the answer if there is nothing to fix. */
 function Largest({ model, state, change }: ViewProps) {
   const { kind, findings } = model.data;
   const weight = model.weight(state);
@@ -107,18 +107,14 @@ function Largest({ model, state, change }: ViewProps) {
   if (order.length === 0)
     return [
       h("p", { class: "nothing" }, isDifference ? `No change: ${weight.label}.` : nothing),
-      // Why there is nothing is all that there is to say.
+      // The reason for the empty record is all that can be shown.
       isEmpty(model.data) ? h(NotTracked, { sentences: model.data.head.notTracked }) : null,
     ];
   return h(
     "section",
     { class: "largest", "aria-labelledby": "largest" },
     nothing === undefined ? null : h("p", { class: "nothing" }, nothing),
-    h(
-      "h2",
-      { id: "largest" },
-      `${isDifference ? "Where most changed" : "Who has the most"}: ${weight.label}`,
-    ),
+    h("h2", { id: "largest" }, `${isDifference ? "Largest changes" : "Largest sites"}: ${weight.label}`),
     h(
       "ol",
       null,
@@ -155,27 +151,26 @@ function Largest({ model, state, change }: ViewProps) {
   );
 }
 
-/** Of a working set by itself no more is known than how large it is when. */
+/** A working set alone has sizes over time, but no call paths. */
 function nothingToRank({ timelines }: PageModel["data"]): string {
   return timelines.length === 0
     ? "Nothing was recorded."
-    : "What was recorded stands above, over time: there are no call paths to rank.";
+    : "The record over time is shown above. It has no call paths to rank.";
 }
 
 function isEmpty({ weights }: Pick<PageModel["data"], "weights">): boolean {
   return weights.every(({ total, totalBefore = 0 }) => total === 0 && totalBefore === 0);
 }
 
-/** What is not recorded cannot be found. */
+/** Data that was not recorded has no findings. */
 function noFinding({ head, weights, objects }: PageModel["data"]): string {
-  if (isEmpty({ weights })) return "No finding: nothing was recorded.";
+  if (isEmpty({ weights })) return "No findings: nothing was recorded.";
   const knowsUse =
     weights.some(({ id }) => ["accesses", "dead", "unread"].includes(id)) ||
     head.keys.some(({ word }) => word === "never-read") ||
-    objects.some(({ tool, cells }) => tool === "objects" && cells.reads !== undefined);
-  if (knowsUse)
-    return "No finding: nothing in the program's own code, as far as it has names, is worth a change.";
-  return `No finding. Accesses were not recorded: what is never read was not looked for${head.notTracked.length > 0 ? " (Help says more)" : ""}.`;
+    objects.some(({ cells }) => cells.reads !== undefined);
+  if (knowsUse) return "No findings in the program's own code. Code without names is not searched.";
+  return `No findings. Accesses were not recorded, so the search for unread blocks was left out${head.notTracked.length > 0 ? " (see Help)" : ""}.`;
 }
 
 /** Kinds of findings as switches. */
@@ -185,7 +180,7 @@ function Kinds({ model, state, change }: ViewProps) {
   if (counts.size < 2) return null;
   return h(
     "div",
-    { class: "kinds", role: "group", "aria-label": "Kinds of findings that are shown" },
+    { class: "kinds", role: "group", "aria-label": "Shown kinds of findings" },
     [...counts].map(([kind, count]) =>
       h(
         "button",
@@ -198,7 +193,7 @@ function Kinds({ model, state, change }: ViewProps) {
           onClick: () =>
             change({
               hidden: state.hidden.includes(kind)
-                ? state.hidden.filter((other) => other !== kind)
+                ? state.hidden.filter((hiddenKind) => hiddenKind !== kind)
                 : [...state.hidden, kind],
             }),
         },
@@ -238,7 +233,7 @@ function Finding({ model, state, change, index, isOpen, onToggle }: FindingProps
             ? [
                 h(
                   "span",
-                  // Where there is little room, the sentence that names the place is enough.
+                  // If space is short, the sentence with the location suffices.
                   { class: !isOpen && finding.says.includes(place) ? "told" : undefined },
                   h(FrameName, { names: model.names, frame: finding.path[0] }),
                 ),
@@ -347,7 +342,7 @@ function Details({ model, state, change, index }: ViewProps & { readonly index: 
   );
 }
 
-/** Sums of what the finding selects, for beside its line. */
+/** Formats sums of the finding's contexts, for the end of its source line. */
 function lineNote({ data }: PageModel, { contexts, weight }: PageFinding): string {
   const ids = [...new Set([weight, "bytes", "blocks", "left"])];
   return data.weights
@@ -358,7 +353,7 @@ function lineNote({ data }: PageModel, { contexts, weight }: PageFinding): strin
     .join(" · ");
 }
 
-/** What of the finding falls into the chosen range, as far as that was recorded. */
+/** Amounts of the finding in the selected range, as far as recorded. */
 function InRange({ model, state, finding }: Omit<ViewProps, "change"> & { finding: PageFinding }) {
   if (state.range === undefined) return null;
   const inRange = model
@@ -372,12 +367,12 @@ function InRange({ model, state, finding }: Omit<ViewProps, "change"> & { findin
     "p",
     { class: "in-range" },
     inRange.length === 0 || finding.contexts.length === 0
-      ? "Whole run: nobody recorded when this happened."
-      : `In the range: ${inRange.join(" · ")}. All other numbers are of the whole run.`,
+      ? "Whole run: this was not recorded over time."
+      : `In the range: ${inRange.join(" · ")}. All other figures refer to the whole run.`,
   );
 }
 
-/** The call paths of a finding, with their shares of it. */
+/** Call paths of a finding, with their shares. */
 function Paths({ model, state, change, index }: ViewProps & { readonly index: number }) {
   const finding = model.data.findings[index];
   const weight = model.data.weights.find(({ id }) => id === finding.weight);
@@ -392,7 +387,7 @@ function Paths({ model, state, change, index }: ViewProps & { readonly index: nu
   }
   const paths = [...byPath.values()].sort((a, b) => b.amount - a.amount);
   const total = sum(Float64Array.from(paths, (path) => path.amount));
-  const left = paths.slice(PATHS);
+  const hiddenPaths = paths.slice(PATHS);
   return h(
     "div",
     { class: "paths" },
@@ -420,7 +415,7 @@ function Paths({ model, state, change, index }: ViewProps & { readonly index: nu
               onClick: () => change(select({ site: context, alone: true })),
             },
             path.map((frame, depth) =>
-              // Of a long path the beginning and the outermost caller.
+              // A long path shows its beginning and the outermost caller.
               path.length > FRAMES + 1 && depth >= FRAMES && depth < path.length - 1
                 ? depth === FRAMES
                   ? h("span", { class: "arrow" }, ` ← … ${path.length - 1 - FRAMES} more`)
@@ -433,16 +428,16 @@ function Paths({ model, state, change, index }: ViewProps & { readonly index: nu
           ),
         ),
       ),
-      left.length === 0
+      hiddenPaths.length === 0
         ? null
         : h(
             "li",
             { class: "dim" },
-            `${left.length} more`,
+            `${hiddenPaths.length} more`,
             weight && total > 0
-              ? ` with ${amount(sum(Float64Array.from(left, (path) => path.amount)), weight.unit, weight.clock)}`
+              ? ` with ${amount(sum(Float64Array.from(hiddenPaths, (path) => path.amount)), weight.unit, weight.clock)}`
               : "",
-            ": Sites, grouped by path, has all of them",
+            ": see Sites, grouped by call path",
           ),
     ),
   );

@@ -1,4 +1,4 @@
-// What is selected, in a line at the foot of the page: it is the same in all views.
+// The selection, in a line at the bottom of the page, common to all views.
 import { h } from "preact";
 import { useMemo } from "preact/hooks";
 import type { PageModel } from "../model/page-model.ts";
@@ -27,20 +27,20 @@ export function Selected({ model, state, change }: ViewProps) {
     [figures, contexts],
   );
   const merged = useMemo(() => model.mergedIn(contexts), [model, contexts]);
-  // The same of all: only some of the weights may be of the whole run.
-  const lacks = figures.some((figure) => model.missingOfSelection(figure, state) === undefined);
+  // Sums over everything may lack amounts only for weights of the whole run.
+  const isIncomplete = figures.some((figure) => model.missingOfSelection(figure, state) === undefined);
   const line = useMemo(() => model.life?.line(contexts), [model, contexts]);
   if (selected === undefined)
     return h(
       "footer",
       { class: "selected", "aria-label": "Selected" },
       h("span", { class: "title" }, "Nothing selected"),
-      h("span", { class: "dim" }, "A click on a finding, a row, a line or a box shows its numbers here."),
+      h("span", { class: "dim" }, "Click a finding, row, line or box to see its figures here."),
     );
   const ratios = model.data.ratios.flatMap((ratio) => {
-    const of = sums.find(({ figure }) => figure.id === ratio.of);
+    const dividend = sums.find(({ figure }) => figure.id === ratio.of);
     const by = sums.find(({ figure }) => figure.id === ratio.by);
-    return of && by && by.sum > 0 && of.sum > 0 ? [{ ratio, value: of.sum / by.sum }] : [];
+    return dividend && by && by.sum > 0 && dividend.sum > 0 ? [{ ratio, value: dividend.sum / by.sum }] : [];
   });
   const isDifference = model.data.kind === "diff" && state.side === "difference";
   return h(
@@ -50,7 +50,7 @@ export function Selected({ model, state, change }: ViewProps) {
     line === undefined ? null : h(Sparkline, { values: line }),
     h(
       "dl",
-      // It scrolls.
+      // Focusable, because the element scrolls.
       { tabIndex: 0 },
       sums
         .filter(({ sum }) => sum !== 0)
@@ -66,7 +66,7 @@ export function Selected({ model, state, change }: ViewProps) {
               h("span", { class: "dim" }, margin(off, figure.unit)),
               isDifference || figure.unit === "clock"
                 ? null
-                : h("span", { class: "dim" }, ` ${formatPercent(sum, figure.total)}`),
+                : h("span", { class: "dim" }, ` ${formatPercent(sum, figure.total)} of total`),
               figure.isWholeRun ? h("span", { class: "dim" }, " whole run") : null,
             ),
           ),
@@ -84,12 +84,12 @@ export function Selected({ model, state, change }: ViewProps) {
       merged === undefined || merged === 0
         ? null
         : h("div", { key: "merged" }, h("dt", null, "merged call paths"), h("dd", null, formatCount(merged))),
-      lacks
+      isIncomplete
         ? h(
             "div",
             { key: "lacks" },
             h("dt", null, "merged call paths"),
-            h("dd", null, "are not in these sums"),
+            h("dd", null, "not included in these sums"),
           )
         : null,
     ),
@@ -97,8 +97,8 @@ export function Selected({ model, state, change }: ViewProps) {
       "button",
       {
         type: "button",
-        "aria-label": "Select nothing",
-        title: "Select nothing (Escape)",
+        "aria-label": "Clear the selection",
+        title: "Clear the selection (Escape)",
         onClick: () => change(select({})),
       },
       "×",
@@ -112,7 +112,7 @@ function sumOf(values: Float64Array, contexts: Int32Array): number {
   return sum;
 }
 
-/** @param merged how many merged call paths are selected */
+/** @param merged number of selected merged call paths */
 function titleOfSelection(model: PageModel, state: PageState, merged: number | undefined): string {
   const { names, data } = model;
   if (state.site !== undefined && state.site < data.contexts.length) {

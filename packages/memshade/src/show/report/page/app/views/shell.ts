@@ -1,4 +1,4 @@
-// The frame around all views: head, key numbers, time, tabs, and what is selected.
+// Frame of all views: head, key figures, timelines, tabs, and the selection.
 
 import { Component, type ComponentType, h } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
@@ -26,7 +26,7 @@ import { select, type ViewProps } from "./view.ts";
 interface TabEntry {
   readonly label: string;
   readonly view: ComponentType<ViewProps>;
-  /** Whether there is something to show. */
+  /** True if the view has data. */
   has(data: PageData): boolean;
 }
 
@@ -83,7 +83,7 @@ export function Shell({ data }: { data: PageData }) {
           role: "tabpanel",
           "aria-labelledby": `tab-${tab}`,
           class: `view view-${tab}`,
-          // It scrolls.
+          // Focusable, because the element scrolls.
           tabIndex: 0,
         },
         h(Guarded, { key: tab, view: TAB_ENTRIES[tab].view, props }),
@@ -98,7 +98,7 @@ interface GuardedProps {
   readonly props: ViewProps;
 }
 
-/** A view that fails says so, and the others go on. */
+/** Shows the error of a failed view; the other views keep working. */
 class Guarded extends Component<GuardedProps, { error?: Error | undefined }> {
   override componentDidCatch(error: Error): void {
     this.setState({ error });
@@ -168,7 +168,7 @@ function Head({ model, state, change }: ViewProps) {
           {
             type: "button",
             "aria-pressed": !state.folded,
-            title: "Frames of libraries are folded into the program's own code that called them, or shown",
+            title: "Library frames: folded into the program's own code that calls them, or shown separately",
             onClick: () => change({ folded: !state.folded }),
           },
           `libraries ${state.folded ? "folded" : "shown"}`,
@@ -178,7 +178,7 @@ function Head({ model, state, change }: ViewProps) {
       "button",
       {
         type: "button",
-        title: "Colours: as the system has them, light, dark",
+        title: "Colours: system, light or dark",
         "aria-label": `Colours: ${scheme}`,
         onClick: nextScheme,
       },
@@ -208,7 +208,7 @@ function Keys({ model, state, change }: ViewProps) {
   ];
   return h(
     "ul",
-    { class: "keys", "aria-label": "Key numbers" },
+    { class: "keys", "aria-label": "Key figures" },
     model.data.head.keys.map((key) => {
       const { label, word, weight } = key;
       const name = h("span", { class: "key-label" }, h(Word, { word, children: label }));
@@ -317,7 +317,7 @@ function Tabs({ model, state, change, tabs, tab }: ViewProps & { tabs: readonly 
   );
 }
 
-/** The chosen range, and how to be rid of it. */
+/** The selected range, with a button that clears it. */
 function RangeChip({ model, state, change }: ViewProps) {
   const timeline = model.data.timelines.find(({ tool }) => tool === state.range?.tool);
   if (state.range === undefined || timeline === undefined) return null;
@@ -363,12 +363,12 @@ function useShortcuts(state: PageState, change: ViewProps["change"], tabs: reado
   }, [state, change, tabs]);
 }
 
-/** Who called whom, and how much each has of the chosen weight. */
+/** Call graph with the amounts of the selected weight. */
 export function GraphView({ model, state, change }: ViewProps) {
   const weight = model.weight(state);
   if (weight === undefined) return null;
   return [
-    // Where there are no findings, this is the first view.
+    // Without findings, this is the first view.
     model.data.kind === "samples" ? h(Hints, { hints: model.data.head.hints }) : null,
     h(Graph, {
       key: "graph",
@@ -387,25 +387,28 @@ export function GraphView({ model, state, change }: ViewProps) {
   ];
 }
 
-// What the numbers leave out, what the words mean, and how the page is used.
+// Help: data that is missing, words, and usage of the page.
 
 const KEYS: readonly (readonly [keys: string, what: string])[] = [
   ["/", "search and filter"],
   ["j k", "next and previous finding, or row"],
   ["Enter", "open a finding, select a row"],
-  ["1 … 8", "the views, in the order of their tabs"],
-  ["arrows", "in the graph from box to box; over the time from interval to interval, with Shift a range"],
-  ["Escape", "select nothing, then the whole run"],
-  ["?", "this page"],
+  ["1 … 8", "the tabs, in their order"],
+  [
+    "arrows",
+    "move from box to box in the graph, or from interval to interval in a timeline; with Shift, select a range",
+  ],
+  ["Escape", "clear the selection, then the range"],
+  ["?", "this help"],
 ];
 
 const FILTERS: readonly (readonly [example: string, what: string])[] = [
-  ["shop", "call paths on which a function or file has “shop” in its name"],
-  ["-printf", "those on which none has"],
-  ["bytes>1MiB left>0", "rows of Sites with such sums; units are B, KiB, MiB, GiB, k, M, G"],
-  ["peak>5%", "of the whole"],
-  ["fn:~^take_", "sites in functions that a regular expression matches"],
-  ["file:shop.c pkg:sqlite", "sites in such files, in such packages"],
+  ["shop", "call paths with “shop” in the name of a function or file"],
+  ["-printf", "call paths without “printf” in any name"],
+  ["bytes>1MiB left>0", "rows of Sites whose sums match; units: B, KiB, MiB, GiB, k, M, G"],
+  ["peak>5%", "rows of Sites with more than 5 % of the total"],
+  ["fn:~^take_", "sites in functions whose names match a regular expression"],
+  ["file:shop.c pkg:sqlite", "sites in files and packages with these names"],
 ];
 
 function Help({ model }: ViewProps) {
@@ -417,9 +420,9 @@ function Help({ model }: ViewProps) {
     h(
       "section",
       { "aria-labelledby": "not-tracked" },
-      h("h2", { id: "not-tracked" }, "What was not tracked"),
+      h("h2", { id: "not-tracked" }, "Not tracked"),
       head.notTracked.length === 0 && cautions.length === 0
-        ? h("p", null, "Everything that the tools of this run can know is in this page.")
+        ? h("p", null, "The tools of this run recorded everything that they can record.")
         : h(NotTracked, {
             sentences: [...head.notTracked, ...cautions.map(({ label, caution }) => `${label}: ${caution}`)],
           }),
@@ -427,9 +430,9 @@ function Help({ model }: ViewProps) {
         ? h(
             "p",
             null,
-            `${counted(head.merged.contexts, "call path")} with the least are merged by site and innermost function, with exact sums: a page ` +
-              `keeps ${groupDigits(head.merged.bound)}. What called these is one “others, merged” below each kept caller: the graph and ` +
-              "searches for callers do not tell it apart; lines in Source have their sums with calls.",
+            `A page keeps ${groupDigits(head.merged.bound)} call paths. The ${counted(head.merged.contexts, "smallest other one")} were ` +
+              "merged by site and innermost function; their sums are exact. Their callers are shown as one “others, merged” below each " +
+              "kept caller: the graph and searches for callers do not distinguish them. Lines in Source include their sums with calls.",
           )
         : null,
       head.hints.map((hint) => h("p", { class: "hint" }, shown(hint))),
@@ -455,7 +458,7 @@ function Help({ model }: ViewProps) {
       h(
         "dl",
         { class: "facts" },
-        KEYS.map(([keys, what]) => [h("dt", null, h("kbd", null, keys)), h("dd", null, what)]),
+        KEYS.map(([keys, meaning]) => [h("dt", null, h("kbd", null, keys)), h("dd", null, meaning)]),
       ),
     ),
     h(
@@ -465,7 +468,10 @@ function Help({ model }: ViewProps) {
       h(
         "dl",
         { class: "facts" },
-        FILTERS.map(([example, what]) => [h("dt", null, h("code", null, example)), h("dd", null, what)]),
+        FILTERS.map(([example, meaning]) => [
+          h("dt", null, h("code", null, example)),
+          h("dd", null, meaning),
+        ]),
       ),
       h("p", { class: "dim" }, `Figures: ${weights.map(({ id }) => id).join(", ")}.`),
     ),

@@ -1,4 +1,4 @@
-// All sites with all their numbers: a table that can be grouped, sorted, filtered and copied.
+// All sites with all their figures: a table that can be grouped, sorted, filtered and copied.
 import { h } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import type { Figure } from "../model/figures.ts";
@@ -16,11 +16,11 @@ import { Word } from "../parts/word.ts";
 import { GROUPS, type Group } from "../state.ts";
 import { select, type ViewProps } from "./view.ts";
 
-/** Columns of numbers that fit on paper, and how wide each is there. */
+/** Number columns that fit on paper, and their width. */
 const PRINTED_COLUMNS = 6;
 const PRINTED_WIDTH = 4.6;
 
-/** The column of small pictures. */
+/** Column of sparklines. */
 const LIVE = "#live";
 
 const GROUP_NAMES: Readonly<Record<Group, string>> = {
@@ -56,13 +56,13 @@ export function Sites({ model, state, change }: ViewProps) {
     return margin(model.margins.of(figure, contexts), figure.unit);
   };
   const isWhole = (row: number) =>
-    selected !== undefined && contextsOf(row).every((of) => selected[of] === 1);
+    selected !== undefined && contextsOf(row).every((context) => selected[context] === 1);
 
   const tableColumns: TableColumn[] = [
     {
       id: NAME,
       label: GROUP_NAMES[state.group],
-      // It stays where others are scrolled: narrow screens have room for a figure beside it.
+      // The column stays in place when others scroll: narrow screens have space for one figure beside it.
       width: isPrinted ? "minmax(0, 1fr)" : "minmax(min(17rem, 40vw), 1fr)",
       isNumber: false,
     },
@@ -106,7 +106,7 @@ export function Sites({ model, state, change }: ViewProps) {
             {
               class: "frame",
               title: path
-                ? [frame, ...path].map((of) => titleOf(model.names, of)).join("\n← ")
+                ? [frame, ...path].map((frameNumber) => titleOf(model.names, frameNumber)).join("\n← ")
                 : titleOf(model.names, frame),
             },
             h("span", { class: "function" }, shown(name)),
@@ -115,7 +115,7 @@ export function Sites({ model, state, change }: ViewProps) {
               ? h(
                   "span",
                   { class: "dim callers" },
-                  path.map((of) => `← ${shown(model.names.function(of))}`).join(" "),
+                  path.map((frameNumber) => `← ${shown(model.names.function(frameNumber))}`).join(" "),
                 )
               : null,
           );
@@ -150,17 +150,17 @@ function isSampled({ figure }: FigureColumn): boolean {
   return figure?.deviations !== undefined;
 }
 
-/** What a column takes on a screen, rem: estimates have their margin behind them. */
+/** Returns the width of a column on a screen, rem: estimates include their margin of error. */
 function shownRoom(column: FigureColumn): number {
   return Math.max(isSampled(column) ? 11 : 0, roomOf((column.figure ?? column.ratio)!));
 }
 
-/** What a column takes on paper: estimates have their margin behind them. */
+/** Returns the width of a column on paper, in columns: estimates include their margin of error. */
 function printedRoom(column: FigureColumn): number {
   return isSampled(column) ? 2 : 1;
 }
 
-/** As many as paper has room for: the one that rows are in the order of, and those in front. */
+/** Returns as many columns as fit on paper: the one that sorts the rows, and the first others. */
 function printedColumns({ columns, sort }: SiteRows): FigureColumn[] {
   const inOrder = [...columns].sort((a, b) => Number(b.id === sort) - Number(a.id === sort));
   const ends = inOrder.map((_, index) =>
@@ -171,10 +171,10 @@ function printedColumns({ columns, sort }: SiteRows): FigureColumn[] {
 }
 
 function Toolbar({ model, state, change, rows }: ViewProps & { readonly rows: SiteRows }) {
-  const [said, setSaid] = useState("");
+  const [status, setStatus] = useState("");
   const copy = async (write: typeof asTsv) => {
     const text = tableText(model, state, rows, write);
-    setSaid(
+    setStatus(
       (await copyText(text))
         ? `${formatCount(rows.order.length)} rows copied`
         : "The browser refused to copy",
@@ -200,25 +200,25 @@ function Toolbar({ model, state, change, rows }: ViewProps & { readonly rows: Si
     ),
     h("span", { class: "dim", role: "status" }, `${formatCount(rows.order.length)} rows`),
     h("span", { class: "spacer" }),
-    h("span", { role: "status", class: "dim" }, said),
+    h("span", { role: "status", class: "dim" }, status),
     h("button", { type: "button", onClick: () => copy(asTsv) }, "Copy as TSV"),
     h("button", { type: "button", onClick: () => copy(asMarkdown) }, "Copy as Markdown"),
     h(
       "p",
       { class: "on-paper" },
-      `Of ${rows.columns.length} figures, ${printedColumns(rows).length} are printed: a copy has all.`,
+      `${printedColumns(rows).length} of ${rows.columns.length} figures are printed. A copy has all of them.`,
     ),
     state.range !== undefined && wholeRun.length > 0
       ? h(
           "p",
           { class: "whole-run" },
-          `Of the whole run, not of the range: ${wholeRun.map(labelOf).join(", ")}.`,
+          `Whole run, not the selected range: ${wholeRun.map(labelOf).join(", ")}.`,
         )
       : null,
   );
 }
 
-/** The rows in order as text, with numbers as they are. */
+/** Formats the rows in order as text, with raw numbers. */
 function tableText(
   model: ViewProps["model"],
   state: ViewProps["state"],

@@ -1,4 +1,4 @@
-// Files with their sums, and the lines of one with its numbers in the gutter.
+// Files with their sums, and the lines of one file with their figures in the gutter.
 import { h } from "preact";
 import { useMemo } from "preact/hooks";
 import type { PageCode } from "../../data/page-data.ts";
@@ -16,9 +16,9 @@ import { Word } from "../parts/word.ts";
 import type { PageState } from "../state.ts";
 import { select, type ViewProps } from "./view.ts";
 
-/** Columns of numbers where there is little room. */
+/** Number columns in narrow windows. */
 const NARROW_COLUMNS = 3;
-/** Weights that the gutter has, where there are numbers of them. */
+/** Weights in the gutter, if they have amounts. */
 const GUTTER = ["bytes", "blocks", "left", "accesses", "dead", "silent", "redundant", "misses"];
 
 export function Source({ model, state, change }: ViewProps) {
@@ -44,7 +44,7 @@ export function Source({ model, state, change }: ViewProps) {
     return h(
       "p",
       { class: "nothing" },
-      "No file and no line of this program is known. A build with debug information (-g) shows them.",
+      "This program has no file names and lines. Build it with debug information (-g) to see them.",
     );
   const frame = selectedFrame(model, state);
   const wanted = frame === undefined ? undefined : data.frames.file[frame];
@@ -59,7 +59,7 @@ export function Source({ model, state, change }: ViewProps) {
   );
 }
 
-/** The frame whose file is shown. */
+/** Returns the frame whose file is shown. */
 function selectedFrame(model: PageModel, state: PageState): number | undefined {
   if (state.frame !== undefined) return state.frame;
   if (state.site !== undefined) return model.shownPath(state.site, state)[0];
@@ -141,7 +141,7 @@ function share(file: FileSums, { figure, index }: { figure: Figure; index: numbe
   return Math.abs(file.own[index] / (figure.total || 1));
 }
 
-/** Lines between which there is no text are told as a gap. */
+/** A gap replaces lines without text. */
 type Row =
   | { readonly line: number; readonly text?: string | undefined }
   | { readonly gap: true; readonly line: number };
@@ -152,7 +152,7 @@ function FileLines({ model, state, change, file, figures, chosen }: LinesProps) 
   const sums = new Map(file.lines.map((line) => [line.line, line]));
   const selectedLine = lineOfSelection(model, state, file);
   const rows = rowsOf(file, source?.parts ?? []);
-  // Columns without a number in this file take room from its text.
+  // Empty columns would take space from the source text.
   const present = figures
     .map((figure, index) => ({
       figure,
@@ -164,9 +164,9 @@ function FileLines({ model, state, change, file, figures, chosen }: LinesProps) 
   const ofFile = data.code?.filter((code) => code.file === file.file) ?? [];
   const code = new Map(state.instructions ? ofFile.map((code) => [code.line, code]) : []);
   const isNarrow = useMedia("(max-width: 1500px)") || code.size > 0;
-  // Those of which most is in this file.
   const off = (figure: Figure, contexts: readonly number[] = []): string =>
     margin(model.margins.of(figure, contexts), figure.unit);
+  // Narrow windows show the figures with the largest share in this file.
   const columns = isNarrow
     ? present
         .toSorted(
@@ -187,7 +187,7 @@ function FileLines({ model, state, change, file, figures, chosen }: LinesProps) 
         ? h(
             "small",
             { class: "dim" },
-            ` ${columns.length} of ${present.length} figures: a wider window${code.size > 0 ? " without instructions" : ""} has all`,
+            ` ${columns.length} of ${present.length} figures are shown: widen the window${code.size > 0 ? " and hide the instructions" : ""} to see all`,
           )
         : null,
     ),
@@ -207,12 +207,12 @@ function FileLines({ model, state, change, file, figures, chosen }: LinesProps) 
     source === undefined
       ? h("p", { class: "dim" }, missingText(data))
       : source.isNewer
-        ? h("p", { class: "newer" }, "This file was changed since the run: its lines may be others.")
+        ? h("p", { class: "newer" }, "This file was changed after the run: line numbers may differ.")
         : null,
     lacking === undefined ? null : h("p", { class: "dim" }, lacking),
     h(
       "div",
-      { class: "scroll", tabIndex: 0, role: "region", "aria-label": "Lines with their numbers" },
+      { class: "scroll", tabIndex: 0, role: "region", "aria-label": "Source lines with their figures" },
       h(
         "table",
         null,
@@ -288,7 +288,7 @@ function FileLines({ model, state, change, file, figures, chosen }: LinesProps) 
                       {
                         type: "button",
                         class: "line-number",
-                        title: "Select what this line does",
+                        title: "Select this line",
                         onClick: () => change(select({ frame: line.frame, frameOf: "line" })),
                       },
                       row.line,
@@ -309,7 +309,7 @@ function FileLines({ model, state, change, file, figures, chosen }: LinesProps) 
   );
 }
 
-/** What a line has become. */
+/** Instructions of a line. */
 function Instructions({ code }: { readonly code: PageCode | undefined }) {
   if (code === undefined) return null;
   const offset = (index: number) => code.address[index].toString(16).padStart(6, "0");
@@ -321,7 +321,7 @@ function Instructions({ code }: { readonly code: PageCode | undefined }) {
         "div",
         { key: index },
         h("span", { class: "dim" }, `${offset(index)}  `),
-        // Calls name functions of the program.
+        // Calls contain names of the program's functions.
         shown(text),
       ),
     ),
@@ -341,7 +341,7 @@ function lineOfSelection(model: PageModel, state: PageState, file: FileSums): nu
     : model.names.line(frame);
 }
 
-/** All lines with text, and all with numbers. */
+/** Returns all lines with text, and all with figures. */
 function rowsOf(file: FileSums, parts: readonly { first: number; lines: readonly string[] }[]): Row[] {
   const texts = new Map<number, string>();
   for (const { first, lines } of parts)

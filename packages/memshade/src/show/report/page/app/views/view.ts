@@ -1,14 +1,14 @@
 import type { PageModel } from "../model/page-model.ts";
 import type { Change, PageState } from "../state.ts";
 
-/** What every view gets. */
+/** Properties of every view. */
 export interface ViewProps {
   readonly model: PageModel;
   readonly state: PageState;
   readonly change: Change;
 }
 
-/** Selects this and nothing else. */
+/** Returns a change that selects only this. */
 export function select(
   part: Pick<Partial<PageState>, "site" | "frame" | "frameOf" | "finding" | "alone">,
 ): Partial<PageState> {

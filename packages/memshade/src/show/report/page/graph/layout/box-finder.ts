@@ -2,22 +2,21 @@ import type { FoundBoxes } from "./tree.ts";
 
 const NONE = -1;
 
-/** Collects boxes: asked for a frame below a box, it gives the box that is there or makes one. */
+/** Collects boxes. Each pair of parent and frame gets one box. */
 export class BoxFinder {
   count = 1;
   #parent: Int32Array<ArrayBuffer>;
   #frame: Int32Array<ArrayBuffer>;
-  /** Open addressing: boxes by parent and frame. */
+  /** Hash table with open addressing: boxes by parent and frame. */
   #table: Int32Array<ArrayBuffer>;
 
-  /** @param expected how many boxes there will be about */
+  /** @param expected approximate number of boxes */
   constructor(expected = 1024) {
     this.#parent = new Int32Array(Math.max(1, expected)).fill(NONE);
     this.#frame = this.#parent.slice();
     this.#table = new Int32Array(2 ** Math.ceil(Math.log2(2 * this.#parent.length + 1))).fill(NONE);
   }
 
-  /** The box of a frame below another one. */
   below(parent: number, frame: number): number {
     const mask = this.#table.length - 1;
     let slot = hash(parent, frame) & mask;
@@ -31,7 +30,7 @@ export class BoxFinder {
     return box;
   }
 
-  /** A box that nobody looks for a second time. */
+  /** Adds a box without entering it into the table, so that `below` does not find it. */
   add(parent: number, frame: number): number {
     if (this.count === this.#parent.length) {
       this.#parent = twice(this.#parent);
@@ -46,7 +45,7 @@ export class BoxFinder {
     return this.#frame[box];
   }
 
-  /** @param own a column of at least `count` values per measure */
+  /** @param own a column per measure with at least `count` values */
   finish(own: readonly Float64Array[]): FoundBoxes {
     return { count: this.count, parent: this.#parent, frame: this.#frame, own };
   }
@@ -64,7 +63,7 @@ export class BoxFinder {
   }
 }
 
-/** Multiplication by odd constants near the golden ratio spreads neighbours over the table. */
+/** Multiplication by odd constants near the golden ratio distributes neighbours over the table. */
 function hash(parent: number, frame: number): number {
   const mixed = Math.imul(parent, 0x9e3779b1) ^ Math.imul(frame, 0x85ebca6b);
   return mixed ^ (mixed >>> 15);
@@ -76,32 +75,34 @@ function twice(values: Int32Array): Int32Array<ArrayBuffer> {
   return larger;
 }
 
-/** Calling contexts as a prefix tree: each one is a frame below another context. Parents come first. */
+/**
+ * Calling contexts as a prefix tree: each context is a frame below its parent context. Parents come first.
+ */
 export interface ContextColumns {
-  /** −1 where nothing called it. */
+  /** −1 for roots. */
   parent: Int32Array;
   frame: Int32Array;
 }
 
-/** How frames become boxes. All arrays are by frame. */
+/** Rules that combine frames to boxes. All arrays are indexed by frame. */
 export interface FoldRules {
-  /** The frame that stands for all which are shown as one, for instance all lines of a function. */
+  /** Frame that represents the group, such as all lines of a function. */
   groupOf: Int32Array;
-  /** 1: the frame is shown as a part of the frame with a 1 that calls it, if there is one. */
+  /** 1: the frame is shown as part of its caller, if the caller has a 1 too. */
   isFolded?: Uint8Array | undefined;
-  /** 1: whatever passes through a frame of this group is left out. */
+  /** 1: contexts that pass through a frame of this group are left out. */
   isRemoved?: Uint8Array | undefined;
 }
 
-/** Boxes without amounts: they stay as they are when other amounts are asked for. */
+/** Boxes without amounts: they stay the same when the amounts change. */
 export interface FoldedContexts extends Omit<FoundBoxes, "own"> {
-  /** The found box of each context; −1 where it was removed. */
+  /** Box of each context; −1 if it was removed. */
   boxOf: Int32Array;
 }
 
 /**
- * Makes one box of all contexts that are shown alike: equal groups below one box, and library frames with the library frame
- * through which they were entered.
+ * Combines contexts that are shown as one box: equal groups below one box, and library frames with the
+ * library frame that was entered.
  */
 export function foldContexts(
   { parent, frame }: ContextColumns,
@@ -121,9 +122,9 @@ export function foldContexts(
 }
 
 /**
- * What each box holds itself, and what was removed.
+ * Returns each box's own amount, and the removed amount.
  *
- * @param values what each context holds itself
+ * @param values own amount of each context
  */
 export function sumsOf(
   { count, boxOf }: FoldedContexts,

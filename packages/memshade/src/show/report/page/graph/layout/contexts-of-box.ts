@@ -1,16 +1,16 @@
 import { type ContextColumns, type FoldRules, foldContexts } from "./box-finder.ts";
 
-/** Where the path of a box begins: at the root, at what was counted itself, or at a frame whose callers or callees are drawn. */
+/** Begin of a box's path: the root, the measured site, or a frame whose callers or callees are drawn. */
 export const BOX_ENDS = ["root", "site", "callers", "callees"] as const;
 export type BoxEnd = (typeof BOX_ENDS)[number];
 
-/** A box by the frames that lead to it, its own last. */
+/** A box, identified by the frames that lead to it, its own last. */
 export interface BoxPath {
   readonly from: BoxEnd;
   readonly path: readonly number[];
 }
 
-/** 1 for each context that a box stands for, whichever of its lines, calls and frames of libraries are drawn as one. */
+/** Returns 1 for each context of a box, including lines, calls and library frames that are drawn as one. */
 export function contextsOfBox(
   contexts: ContextColumns,
   rules: FoldRules,
@@ -27,7 +27,10 @@ export function contextsOfBox(
   return Uint8Array.from(boxOf, (box) => (box < 0 ? 0 : isChosen[box]));
 }
 
-/** The boxes at the end of the path and all below them. @param isAnywhere the path begins at the outermost boxes of its first frame */
+/**
+ * Marks the boxes at the end of the path and all below them.
+ * @param isAnywhere true if the path begins at the outermost boxes of its first frame
+ */
 function chooseBelow(
   isChosen: Uint8Array,
   parent: Int32Array,
@@ -35,7 +38,7 @@ function chooseBelow(
   path: readonly number[],
   isAnywhere = false,
 ): void {
-  // So many frames of the path lead to each box; −1 beside it.
+  // Number of the path's frames that lead to each box; −1 if the box is not on the path.
   const followed = new Int32Array(isChosen.length);
   for (let box = 1; box < isChosen.length; box++) {
     const above = followed[parent[box]];
@@ -46,7 +49,7 @@ function chooseBelow(
   }
 }
 
-/** All below the outermost boxes of the path's first frame that were called along the path. */
+/** Marks everything below the outermost boxes of the path's first frame that were called along the path. */
 function chooseCalled(
   isChosen: Uint8Array,
   parent: Int32Array,
@@ -64,7 +67,7 @@ function chooseCalled(
   }
 }
 
-/** Whether the frames of a box and of those above it are the path's. */
+/** True if the box and its callers have the frames of the path. */
 function isCalledBy(box: number, parent: Int32Array, frame: Int32Array, path: readonly number[]): boolean {
   let at = box;
   for (const wanted of path) {

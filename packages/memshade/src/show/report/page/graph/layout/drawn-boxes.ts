@@ -1,16 +1,16 @@
 import { type CallTree, restFrom } from "./tree.ts";
 
 /**
- * What is seen of a tree: a row a depth, in each row from left to right. The boxes of row `r` are `[rowStart[r],
+ * Visible boxes of a tree: a row per depth, each from left to right. The boxes of row `r` are `[rowStart[r],
  * rowStart[r + 1])`. Lengths are CSS pixels.
  */
 export interface DrawnBoxes {
   count: number;
   rows: number;
   rowStart: Int32Array;
-  /** The box of the tree; of a rest, the largest that it stands for. */
+  /** Box of the tree; for a combined box, the largest of its boxes. */
   box: Int32Array;
-  /** How many siblings that are too small one by one are drawn as this one; 0: it is a box of the tree. */
+  /** Number of siblings too narrow to draw that are combined into this box; 0 for a box of the tree. */
   rest: Int32Array;
   x: Float32Array;
   width: Float32Array;
@@ -18,28 +18,28 @@ export interface DrawnBoxes {
   parent: Int32Array;
   childStart: Int32Array;
   childEnd: Int32Array;
-  /** What it holds, in the unit of the tree's first measure. */
+  /** Amount in the unit of the tree's first measure. */
   value: Float64Array;
 }
 
-/** Boxes narrower than this cannot be told from their neighbours. CSS pixels. */
+/** Narrower boxes are indistinguishable from their neighbours. CSS pixels. */
 export const NARROWEST = 0.5;
 
-/** What of a tree is drawn. */
+/** The drawn part of a tree. */
 export interface Zoom {
   /** The box that is as wide as the picture. */
   zoomed: number;
-  /** A child of it: this one and its smaller siblings are as wide as the picture together. */
+  /** A child of the zoomed box: it and its smaller siblings together are as wide as the picture. */
   from?: number | undefined;
-  /** The depth of the first row. */
+  /** Depth of the first row. */
   top?: number | undefined;
 }
 
 /**
- * The boxes of a tree that are wide enough, with one of them as wide as the picture: those above it are as wide, and
- * what lies beside it is not drawn. Siblings that are too narrow stand at the end of theirs: they become one.
+ * Returns the boxes that are wide enough to draw. The zoomed box and its callers are as wide as the picture;
+ * their siblings are left out. Siblings too narrow to draw are combined into one box at the end.
  *
- * @param width of the picture, CSS pixels
+ * @param width width of the picture, CSS pixels
  */
 export function drawnBoxes(tree: CallTree, { zoomed, from, top = 0 }: Zoom, width: number): DrawnBoxes {
   const drawn = new Growing(Math.min(tree.count, FIRST_CAPACITY));
@@ -58,7 +58,7 @@ export function drawnBoxes(tree: CallTree, { zoomed, from, top = 0 }: Zoom, widt
       continue;
     }
     const first = drawn.count;
-    // What a rest stands for is too narrow, and so is all below it.
+    // Everything below a combined box is too narrow to draw.
     const box = drawn.rest[index] > 0 ? undefined : drawn.box[index];
     if (box !== undefined) {
       const end = tree.childEnd[box];
@@ -88,12 +88,12 @@ export function drawnBoxes(tree: CallTree, { zoomed, from, top = 0 }: Zoom, widt
   return drawn.finish();
 }
 
-/** The drawn box at a point, −1 where there is none. */
+/** Returns the drawn box at a point, −1 for none. */
 export function boxAtPoint({ rowStart, rows, x, width }: DrawnBoxes, row: number, at: number): number {
   if (row < 0 || row >= rows) return -1;
   let low = rowStart[row];
   let high = rowStart[row + 1];
-  // The first box that begins behind the point.
+  // Finds the first box that begins after the point.
   while (low < high) {
     const middle = (low + high) >> 1;
     if (x[middle] <= at) low = middle + 1;
@@ -103,7 +103,6 @@ export function boxAtPoint({ rowStart, rows, x, width }: DrawnBoxes, row: number
   return index >= rowStart[row] && at < x[index] + width[index] ? index : -1;
 }
 
-/** The row of a drawn box. */
 export function rowOf({ rowStart }: DrawnBoxes, index: number): number {
   let low = 0;
   let high = rowStart.length - 1;
@@ -117,10 +116,10 @@ export function rowOf({ rowStart }: DrawnBoxes, index: number): number {
 
 const INDEX_COLUMNS = ["box", "rest", "parent", "childStart", "childEnd"] as const;
 
-/** Entries that columns begin with at most: more boxes than these are seldom wide enough. */
+/** Initial capacity of the columns; more boxes are seldom wide enough. */
 const FIRST_CAPACITY = 1 << 16;
 
-/** Columns that grow while boxes are added row by row. */
+/** Columns that grow as boxes are added row by row. */
 class Growing {
   count = 0;
   box: Int32Array;
@@ -167,7 +166,7 @@ class Growing {
     const width = this.#width;
     const value = this.#value;
     const rowStart = [0];
-    // A row begins where the boxes' parents reach the row above.
+    // A row begins at the first box whose parent is in the row above.
     for (let index = 1; index < count; index++)
       if (parent[index] >= rowStart[rowStart.length - 1]) rowStart.push(index);
     rowStart.push(count);

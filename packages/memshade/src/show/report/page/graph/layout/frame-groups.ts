@@ -2,14 +2,14 @@ import type { FrameNames } from "../../app/model/names.ts";
 import { FRAME_FLAGS, type PageFrames } from "../../data/page-data.ts";
 import type { BoxGroup } from "../view.ts";
 
-/** For every frame the first one that is shown as the same box. */
+/** Returns for every frame the first frame of the same group. */
 export function groupFrames(frames: PageFrames, names: FrameNames, by: BoxGroup): Int32Array {
   const first = new Map<string, number>();
   return Int32Array.from({ length: frames.length }, (_, frame) => {
     const key = keyOf(frames, names, by, frame);
-    const known = first.get(key);
-    if (known === undefined) first.set(key, frame);
-    return known ?? frame;
+    const existing = first.get(key);
+    if (existing === undefined) first.set(key, frame);
+    return existing ?? frame;
   });
 }
 
@@ -24,17 +24,19 @@ function keyOf(frames: PageFrames, names: FrameNames, by: BoxGroup, frame: numbe
   return by === "function" ? inFunction : `${inFunction} ${frames.line[frame]}`;
 }
 
-/** What is folded into the call that entered it: code of libraries, and code that hands requests on to the allocator. */
+/**
+ * True for frames that are folded into the call that entered them: library code, and code that passes
+ * requests on to the allocator.
+ */
 function isLibraryFrame({ flags }: PageFrames, frame: number): boolean {
   return (flags[frame] & (FRAME_FLAGS.library | FRAME_FLAGS.allocator)) !== 0;
 }
 
-/** 1 for each frame of a library. */
 export function libraryFrames(frames: PageFrames): Uint8Array {
   return Uint8Array.from({ length: frames.length }, (_, frame) => Number(isLibraryFrame(frames, frame)));
 }
 
-/** 1 for each group that was taken out. */
+/** Returns 1 for each removed group. */
 export function removedFrames(groupOf: Int32Array, removed: readonly number[] = []): Uint8Array {
   const isRemoved = new Uint8Array(groupOf.length);
   for (const frame of removed) if (frame < isRemoved.length) isRemoved[groupOf[frame]] = 1;

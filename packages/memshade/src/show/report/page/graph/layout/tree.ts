@@ -1,27 +1,30 @@
 /**
- * Boxes of a graph below one root, in typed arrays of `count` entries. Box 0 is the root, which stands for everything.
- * Parents come before their children, the children of a box are neighbours, and the largest comes first.
+ * Boxes of a graph below one root, in typed arrays of `count` entries. Box 0 is the root and represents
+ * everything. Parents precede their children. The children of a box are adjacent, largest first.
  */
 export interface CallTree {
   count: number;
-  /** The box that each hangs below; −1 for the root. */
+  /** Parent box; −1 for the root. */
   parent: Int32Array;
-  /** The frame that each is named after; −1 for the root. */
+  /** Frame that names the box; −1 for the root. */
   frame: Int32Array;
-  /** The first child of each; its children end where those of the next box with children begin: see `childEnd`. */
+  /** First child of each box; `childEnd` is the index after its last child. */
   childStart: Int32Array;
   childEnd: Int32Array;
   /** Steps from the root, whose depth is 0. */
   depth: Uint16Array;
-  /** What ends in each box itself, a column a measure, in the measure's unit. The first is what the boxes' widths show. */
+  /** Own amounts: a column per measure, in the measure's unit. The first measure determines the widths. */
   own: readonly Float64Array[];
-  /** The same with everything below. */
+  /** Amounts of each box and everything below it. */
   total: readonly Float64Array[];
-  /** Where each box begins, in the unit of the first measure: the children of a box lie side by side from its own begin. */
+  /**
+   * Left edge of each box in the unit of the first measure. Children lie side by side from their parent's
+   * left edge.
+   */
   start: Float64Array;
 }
 
-/** A tree whose boxes are in the order in which they were found: parents before children. */
+/** A tree in which boxes are in the order of their discovery: parents before children. */
 export interface FoundBoxes {
   count: number;
   parent: Int32Array;
@@ -29,10 +32,12 @@ export interface FoundBoxes {
   own: readonly Float64Array[];
 }
 
-/** Boxes that nest deeper than this are not laid out; whoever asks for depth gets this one. */
+/** Largest depth: deeper boxes get this one. */
 const DEEPEST = 65_535;
 
-/** Sums up from the leaves, sorts siblings by size (ties as they were found) and lays them side by side. */
+/**
+ * Sums up amounts from the leaves, sorts siblings by size (ties keep their order) and lays them side by side.
+ */
 export function arrange(found: FoundBoxes): { tree: CallTree; placeOf: Int32Array } {
   const { count } = found;
   const foundTotal = found.own.map((own) => sumUp(found.parent, own.slice(0, count)));
@@ -49,7 +54,7 @@ export function arrange(found: FoundBoxes): { tree: CallTree; placeOf: Int32Arra
     start: new Float64Array(count),
   };
   const placeOf = new Int32Array(count);
-  // The found boxes in the order of the tree.
+  // Found boxes in the order of the tree.
   const order = new Int32Array(count);
   let placed = count > 0 ? 1 : 0;
   for (let box = 0; box < placed; box++) {
@@ -82,13 +87,15 @@ function inOrder(values: Float64Array, order: Int32Array): Float64Array {
   return ordered;
 }
 
-/** Adds every value to those of all boxes above it, in place. */
+/** Adds every value to those of all boxes above, in place. */
 function sumUp(parent: Int32Array, values: Float64Array): Float64Array {
   for (let box = values.length - 1; box > 0; box--) values[parent[box]] += values[box];
   return values;
 }
 
-/** The children of each box as one array with the begin of each box's part (`count` + 1 begins). */
+/**
+ * Returns the children of all boxes in one array, with the start of each box's part (`count` + 1 entries).
+ */
 function groupByParent(parent: Int32Array, count: number): { start: Int32Array; order: Int32Array } {
   const start = new Int32Array(count + 1);
   for (let box = 1; box < count; box++) start[parent[box] + 1] += 1;
@@ -99,7 +106,7 @@ function groupByParent(parent: Int32Array, count: number): { start: Int32Array; 
   return { start, order };
 }
 
-/** Most boxes have few children: below this many, sorting by insertion is faster than a call of `sort`. */
+/** Most boxes have few children: up to this number, insertion sort is faster than a call of `sort`. */
 const FEW = 16;
 
 function sortBySize(boxes: Int32Array, from: number, to: number, size: Float64Array): void {
@@ -115,14 +122,14 @@ function sortBySize(boxes: Int32Array, from: number, to: number, size: Float64Ar
   }
 }
 
-/** The frames on the way from the root to a box, the box's own included. */
+/** Returns the frames from the root to a box, the box's own included. */
 export function pathTo(tree: CallTree, box: number): number[] {
   const path: number[] = [];
   for (let at = box; at > 0; at = tree.parent[at]) path.push(tree.frame[at]);
   return path.reverse();
 }
 
-/** The box at the end of a path of frames, or the last one on the way that exists. */
+/** Returns the box at the end of a path of frames, or the last one on the path that exists. */
 export function boxAt(tree: CallTree, path: readonly number[]): number {
   let box = 0;
   for (const frame of path) {
@@ -133,13 +140,13 @@ export function boxAt(tree: CallTree, path: readonly number[]): number {
   return box;
 }
 
-/** The child of a box that has a frame. */
+/** Returns the child of a box with the given frame. */
 export function childOf(tree: CallTree, box: number, frame: number): number | undefined {
   const index = tree.frame.subarray(tree.childStart[box], tree.childEnd[box]).indexOf(frame);
   return index < 0 ? undefined : tree.childStart[box] + index;
 }
 
-/** What a box and its smaller siblings hold together, and how many of them hold anything. */
+/** Returns the sum of a box and its smaller siblings, and how many of them are not empty. */
 export function restFrom(tree: CallTree, box: number): { count: number; value: number } {
   const total = tree.total[0];
   let [count, value] = [0, 0];

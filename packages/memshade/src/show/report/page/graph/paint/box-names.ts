@@ -4,11 +4,11 @@ import { type FrameNames, lastPart } from "../../app/model/names.ts";
 import { shown } from "../../app/parts/shown-text.ts";
 import type { BoxGroup } from "../view.ts";
 
-/** What boxes are called. All of it may be drawn: what cannot be seen is written out. */
+/** Names of boxes, safe to draw: invisible characters are escaped. */
 export class BoxNames {
   readonly #names: FrameNames;
   readonly #group: BoxGroup;
-  /** Labels and places by frame. */
+  /** Labels and locations by frame. */
   readonly #labels: (string | undefined)[] = [];
   readonly #places: (string | undefined)[] = [];
 
@@ -18,9 +18,9 @@ export class BoxNames {
   }
 
   /**
-   * The name without what a function takes; the root, which is no frame, has `all`.
+   * Returns the name without parameters; the root has the name `all`.
    *
-   * @param merged how many merged call paths a box has, where that is known
+   * @param merged number of merged call paths of the box, if known
    */
   label(frame: number, merged?: number): string {
     if (frame < 0) return "all";
@@ -36,7 +36,7 @@ export class BoxNames {
     return withoutSignature(this.#names.function(frame));
   }
 
-  /** `tile.cpp:41`, as far as the boxes have one; else nothing. */
+  /** Formats `tile.cpp:41`; empty if boxes have no location. */
   place(frame: number): string {
     if (frame < 0 || this.#group === "file" || this.#group === "package") return "";
     this.#places[frame] ??= shown(
@@ -45,12 +45,12 @@ export class BoxNames {
     return this.#places[frame];
   }
 
-  /** Label and place: `Tiles::load tile.cpp:41`. */
+  /** Formats label and location: `Tiles::load tile.cpp:41`. */
   line(frame: number, merged?: number): string {
     return `${this.label(frame, merged)} ${this.place(frame)}`.trimEnd();
   }
 
-  /** The name with everything that it has, and the whole path. */
+  /** Returns the full name with its parameters, and the full path. */
   full(frame: number, merged?: number): { name: string; place: string } {
     if (frame < 0) return { name: "all", place: "" };
     if (this.#names.is(frame, "others")) return { name: othersName(merged), place: "" };

@@ -2,7 +2,7 @@ import type { ContextColumns } from "../layout/box-finder.ts";
 import type { CallTree } from "../layout/tree.ts";
 import { type Colour, mix, type Palette } from "./palette.ts";
 
-/** What the boxes' colours say. */
+/** Colours of boxes, with their legend. */
 export interface Colouring {
   fills: readonly Colour[];
   /** Index into `fills`. */
@@ -10,18 +10,19 @@ export interface Colouring {
   legend: readonly { label: string; fill: number }[];
 }
 
-/** Steps of lightness: a factor of two each, around that of the whole. */
+/** Steps of lightness: a factor of two each, around the ratio of the whole. */
 const STEPS = 7;
 const MIDDLE = (STEPS - 1) / 2;
 
-/** How much of a colour gives way to the page's: large areas in full colours hide what is written on them. */
+/** Part of the background in a colour: text on large areas of full colours is hard to read. */
 const OWN_PALENESS = 0.3;
 const LIBRARY_PALENESS = 0.7;
 
 /**
- * The categories that most is below of, in order: all if there are colours for all, else one fewer than colours.
+ * Returns the categories with the largest totals, largest first: all of them if there are enough colours,
+ * else one fewer than colours.
  *
- * @param values what each context has itself
+ * @param values own amount of each context
  */
 export function largestCategories(
   { parent, frame }: ContextColumns,
@@ -36,8 +37,8 @@ export function largestCategories(
     ofFrame.set(frame[context], (ofFrame.get(frame[context]) ?? 0) + total[context]);
   }
   const areas = new Map<string, number>();
-  for (const [of, area] of ofFrame) {
-    const category = categoryOf(of);
+  for (const [frameNumber, area] of ofFrame) {
+    const category = categoryOf(frameNumber);
     areas.set(category, (areas.get(category) ?? 0) + area);
   }
   const sorted = [...areas]
@@ -47,14 +48,14 @@ export function largestCategories(
 }
 
 export interface Categories {
-  /** Those that have a colour of their own. */
+  /** Categories with a colour of their own. */
   named: readonly string[];
   of(frame: number): string;
-  /** 1: a frame of a library; drawn paler. */
+  /** 1 for library frames, which are drawn paler. */
   isLibrary: Uint8Array;
 }
 
-/** A colour per package or file. */
+/** Colours boxes by package or file. */
 export function byCategory(tree: CallTree, categories: Categories, { series, panel }: Palette): Colouring {
   const indices = new Map(categories.named.map((name, index) => [name, index]));
   const last = series.length - 1;
@@ -80,7 +81,7 @@ export function byCategory(tree: CallTree, categories: Categories, { series, pan
     fillOf,
     legend: [...categories.named, ...(categories.named.length === last ? ["other"] : [])].flatMap(
       (label, fill) => {
-        // That of own code, where there is any.
+        // Colour of own code, if there is any.
         const used = [fill, fill + series.length].find((candidate) => isUsed[candidate] === 1);
         return used === undefined ? [] : [{ label, fill: used }];
       },
@@ -88,13 +89,16 @@ export function byCategory(tree: CallTree, categories: Categories, { series, pan
   };
 }
 
-/** What a ratio's steps are called. */
+/** Words for the steps of a ratio. */
 export interface RatioWords {
   label: string;
   format(ratio: number): string;
 }
 
-/** Darker (on a dark page lighter) where one measure is larger by another one; in the middle what the whole has. */
+/**
+ * Colours boxes by a ratio: darker (on a dark page lighter) for larger ratios; the middle step is the ratio
+ * of the whole.
+ */
 export function byRatio(
   [of, by]: readonly [of: Float64Array, by: Float64Array],
   palette: Palette,
@@ -116,13 +120,13 @@ export function byRatio(
   };
 }
 
-/** How many factors of two a ratio is from the mean, as a step from 0 on. */
+/** Returns the step of a ratio: its distance from the mean in factors of two, counted from 0. */
 export function ratioStep(ratio: number, mean: number): number {
   if (ratio <= 0 || mean <= 0) return 0;
   return Math.min(STEPS - 1, Math.max(0, Math.round(Math.log2(ratio / mean)) + MIDDLE));
 }
 
-/** Dark where there is more than before, hollow where there is less. */
+/** Colours boxes darker if the amount grew, paler if it shrank. */
 export function byDifference(before: Float64Array, after: Float64Array, palette: Palette): Colouring {
   return {
     fills: lightnessSteps(palette),
@@ -132,7 +136,7 @@ export function byDifference(before: Float64Array, after: Float64Array, palette:
     },
     legend: [
       { label: "gone", fill: 0 },
-      { label: "as before", fill: MIDDLE },
+      { label: "unchanged", fill: MIDDLE },
       { label: "new", fill: STEPS - 1 },
     ],
   };

@@ -4,21 +4,21 @@ import type { BoxNames } from "./box-names.ts";
 import type { Colouring } from "./colouring.ts";
 import { type Colour, inkOn, mix, type Palette, toText } from "./palette.ts";
 
-/** Height of a row and of its text, CSS pixels. */
+/** Height of a row, and size of its text. CSS pixels. */
 export const ROW = 20;
 const FONT_SIZE = 12;
-/** Between a box's edge and its text. */
+/** Padding between a box's edge and its text. */
 const PADDING = 4;
-/** Boxes narrower than this have no text. */
+/** Narrower boxes have no text. */
 const LEAST_LABELLED = 24;
-/** Wider boxes leave a gap to the next one. */
+/** Wider boxes leave a gap before the next one. */
 const LEAST_SPACED = 3;
 
 export function fontOf(element: Element): string {
   return `${FONT_SIZE}px ${getComputedStyle(element).fontFamily}`;
 }
 
-/** Everything that a picture of boxes is made of. */
+/** Inputs of a painted picture of boxes. */
 export interface Painting {
   tree: CallTree;
   drawn: DrawnBoxes;
@@ -26,39 +26,42 @@ export interface Painting {
   widths: TextWidths;
   colouring: Colouring;
   palette: Palette;
-  /** What a box of the tree holds, in words. */
+  /** Formats the amount of a box of the tree. */
   amountOf(box: number): string;
-  /** How many merged call paths each box of the tree has; absent: none, or nobody knows. */
+  /** Number of merged call paths of each box of the tree; absent if there are none or if unknown. */
   merged?: Float64Array | undefined;
-  /** Rows go up from the last line instead of down from the first. */
+  /** True if rows grow upwards from the last line, not downwards from the first. */
   isUp: boolean;
-  /** Per box of the tree, in the unit of its widths: what matches a search, what is selected, what one side of a comparison has. */
+  /**
+   * Amounts per box of the tree, in the unit of the widths: matches of a search, selection, and one side of a
+   * comparison.
+   */
   matched?: Float64Array | undefined;
   selected?: Float64Array | undefined;
   side?: Float64Array | undefined;
 }
 
-/** The part of the picture that is seen, CSS pixels. */
+/** The visible part of the picture, CSS pixels. */
 export interface Window {
   top: number;
   height: number;
 }
 
-/** The upper edge of a row in the whole picture, CSS pixels. */
+/** Returns the upper edge of a row in the whole picture, CSS pixels. */
 export function rowTop({ drawn, isUp }: Pick<Painting, "drawn" | "isUp">, row: number): number {
   return (isUp ? drawn.rows - 1 - row : row) * ROW;
 }
 
-/** The row at a height of the whole picture. */
+/** Returns the row at a height of the whole picture. */
 export function rowAt({ drawn, isUp }: Pick<Painting, "drawn" | "isUp">, y: number): number {
   const line = Math.floor(y / ROW);
   return isUp ? drawn.rows - 1 - line : line;
 }
 
 /**
- * Paints the rows that are seen.
+ * Paints the visible rows.
  *
- * @param context scaled by `ratio` pixels of the device a CSS pixel
+ * @param context scaled by `ratio` device pixels per CSS pixel
  */
 export function paint(
   context: CanvasRenderingContext2D,
@@ -82,7 +85,9 @@ export function paint(
     for (let row = first; row <= last; row++) paintSelected(context, painting, row, topOf(row));
 }
 
-/** Colours of boxes and of the text on them; a box that a search does not find is pale, one that it finds is marked. */
+/**
+ * Colours of boxes and of their text. Boxes that do not match a search are pale, those that match are marked.
+ */
 class Styles {
   readonly #painting: Painting;
   readonly #count: number;
@@ -103,7 +108,7 @@ class Styles {
     this.inks = colours.map((colour) => toText(inkOn(colour)));
   }
 
-  /** Index into `pixels` and `inks`. */
+  /** Returns the index into `pixels` and `inks`. */
   of(index: number): number {
     const { drawn, colouring, matched, tree } = this.#painting;
     if (drawn.rest[index] > 0) return 2 * this.#count + 1;
@@ -113,17 +118,17 @@ class Styles {
     return isWhole(matched[box], tree.total[0][box]) ? 2 * this.#count : colouring.fillOf(box);
   }
 
-  /** The pale colour of a box's own. */
+  /** Returns the pale variant of a style. */
   pale(style: number): number {
     return style < this.#count ? style + this.#count : style;
   }
 }
 
 const PALE = 0.75;
-/** Height of the bar that shows what one side of a comparison has; the text above it stays readable. */
+/** Height of the bar for one side of a comparison; the text above it stays readable. */
 const SIDE_BAR = 4;
 
-/** Whether a part is the whole; sums of fractions differ by the order in which they were added. */
+/** True if a part is the whole; sums of fractions differ by the order of addition. */
 function isWhole(part: number, whole: number): boolean {
   return part > 0 && part >= whole * (1 - 1e-9);
 }
@@ -151,7 +156,7 @@ function paintBoxes(
   else line((style) => styles.pixels[styles.pale(style)], all);
   pixels.copy(top, bottom);
   if (side === undefined) return;
-  // What one side of a comparison has is a bar at the foot of the row.
+  // The amount of one side of a comparison is drawn as a bar at the bottom of the row.
   line(
     (style) => styles.pixels[style],
     (index) => (rest[index] > 0 ? 1 : side[box[index]] / value[index]),
@@ -189,7 +194,7 @@ function paintLabels(
   }
 }
 
-/** Outlines each box that is selected as a whole, below one that is not. */
+/** Outlines each fully selected box whose parent is not fully selected. */
 function paintSelected(
   context: CanvasRenderingContext2D,
   { drawn, tree, selected, palette }: Painting,
@@ -207,27 +212,30 @@ function paintSelected(
   }
 }
 
-/** Widths of texts in one font, CSS pixels. Each character is measured once, and so is each text. */
+/** Widths of texts in one font, CSS pixels. Each character and each text is measured once. */
 export class TextWidths {
   readonly #measure: (text: string) => number;
   readonly #characters = new Map<string, number>();
   readonly #texts = new Map<string, number>();
 
-  /** @param measure the width of one character; texts are as wide as their characters: no kerning */
+  /**
+   * @param measure returns the width of one character; the width of a text is the sum of its characters,
+   * without kerning
+   */
   constructor(measure: (character: string) => number) {
     this.#measure = measure;
   }
 
   of(text: string): number {
-    const known = this.#texts.get(text);
-    if (known !== undefined) return known;
+    const cached = this.#texts.get(text);
+    if (cached !== undefined) return cached;
     let width = 0;
     for (const character of text) width += this.#ofCharacter(character);
     this.#texts.set(text, width);
     return width;
   }
 
-  /** The text, or as much of its end as there is room for behind a `…`; nothing where that is too little to say anything. */
+  /** Returns the text, or as much of its end as fits after a `…`. Empty if too few characters fit. */
   end(text: string, room: number): string {
     if (this.of(text) <= room) return text;
     const characters = [...text];
@@ -242,29 +250,29 @@ export class TextWidths {
   }
 
   #ofCharacter(character: string): number {
-    const known = this.#characters.get(character);
-    if (known !== undefined) return known;
+    const cached = this.#characters.get(character);
+    if (cached !== undefined) return cached;
     const width = this.#measure(character);
     this.#characters.set(character, width);
     return width;
   }
 }
 
-/** Fewer characters of a name say nothing. */
+/** Fewer characters of a name are unreadable. */
 const LEAST_CHARACTERS = 4;
-/** Between a name and its place, CSS pixels. */
+/** Gap between a name and its location, CSS pixels. */
 const GAP = 8;
 
 interface Label {
-  /** From the left edge. */
+  /** Drawn from the left edge. */
   name: string;
-  /** Up to the right edge. */
+  /** Drawn up to the right edge. */
   place: string;
 }
 
 /**
- * What of a name and its place is written into a box. Its amount goes first, then the file, then the name's begin: the ends
- * of both tell most. The place goes last.
+ * Fits name and location into a box. The amount is dropped first, then the file, then the start of the name,
+ * because the ends identify both best. The location is dropped last.
  */
 export function fitLabel(
   widths: TextWidths,
@@ -277,7 +285,7 @@ export function fitLabel(
     const whole = `${name}  ${amount}`;
     if (widths.of(whole) + GAP + widths.of(place) <= room) return { name: whole, place };
   }
-  // Where a place is a file or a module alone, it has no line that could stand for it.
+  // A location without a line (file or module only) cannot be shortened to a line.
   const line = /.(:\d+)$/.exec(place)?.[1];
   const places = place === "" ? [] : line === undefined ? [place] : [place, line];
   for (const fitting of places)
@@ -291,14 +299,14 @@ export function fitLabel(
   return { name: widths.end(name, room), place: "" };
 }
 
-/** A colour as a pixel of an image's 32 bits, red first in memory. */
+/** Converts a colour to a 32-bit pixel of an image, red first in memory. */
 function toPixel([red, green, blue]: Colour): number {
   return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
 }
 
 /**
- * Rows of boxes as pixels. All lines of a row are alike: one is filled box by box and copied, which is many times faster
- * than a rectangle for each of tens of thousands of boxes. Lengths are pixels of the device.
+ * Rows of boxes as pixels. All lines of a row are equal: one line is filled box by box and copied. For tens
+ * of thousands of boxes this is many times faster than a rectangle per box. Lengths are device pixels.
  */
 class BoxPixels {
   readonly image: ImageData;
@@ -311,26 +319,26 @@ class BoxPixels {
     this.#line = new Uint32Array(width);
   }
 
-  /** Those of a canvas, which are made anew when its size changes: they are large. */
+  /** Returns the pixels of a canvas. They are reused until its size changes, because they are large. */
   static of(canvas: HTMLCanvasElement): BoxPixels {
-    const known = kept.get(canvas);
-    if (known?.image.width === canvas.width && known.image.height === canvas.height) return known;
+    const cached = pixelsByCanvas.get(canvas);
+    if (cached?.image.width === canvas.width && cached.image.height === canvas.height) return cached;
     const pixels = new BoxPixels(canvas.width, canvas.height);
-    kept.set(canvas, pixels);
+    pixelsByCanvas.set(canvas, pixels);
     return pixels;
   }
 
-  /** Begins a picture. */
+  /** Starts a picture. */
   erase(pixel: number): void {
     this.#pixels.fill(pixel);
   }
 
-  /** Begins a line. */
+  /** Starts a line. */
   clear(pixel: number): void {
     this.#line.fill(pixel);
   }
 
-  /** A box on the line; it has at least one pixel. */
+  /** Draws a box on the line, at least one pixel wide. */
   fill(from: number, to: number, pixel: number): void {
     const begin = Math.round(from);
     const end = Math.max(begin + 1, Math.round(to));
@@ -340,7 +348,7 @@ class BoxPixels {
     else this.#line.fill(pixel, begin, end);
   }
 
-  /** The line as all lines from one to before another one, as far as they are in the picture. */
+  /** Copies the line to the lines `[from, to)` of the picture. */
   copy(from: number, to: number): void {
     const { width, height } = this.image;
     for (let y = Math.max(0, from); y < Math.min(height, to); y++) this.#pixels.set(this.#line, y * width);
@@ -349,4 +357,4 @@ class BoxPixels {
 
 const FEW = 16;
 
-const kept = new WeakMap<HTMLCanvasElement, BoxPixels>();
+const pixelsByCanvas = new WeakMap<HTMLCanvasElement, BoxPixels>();

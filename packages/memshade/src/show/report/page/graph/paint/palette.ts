@@ -4,7 +4,7 @@ export type Colour = readonly [red: number, green: number, blue: number];
 const BLACK: Colour = [0, 0, 0];
 const WHITE: Colour = [255, 255, 255];
 
-/** The part `share` (0 to 1) of the second colour in the first one. */
+/** Mixes two colours; `share` (0 to 1) is the part of the second. */
 export function mix(from: Colour, to: Colour, share: number): Colour {
   return [0, 1, 2].map((channel) =>
     Math.round(from[channel] + (to[channel] - from[channel]) * share),
@@ -30,12 +30,12 @@ export function contrast(one: Colour, other: Colour): number {
   return (lighter + 0.05) / (darker + 0.05);
 }
 
-/** Black or white, which of both is easier to read on a colour: always at least 4.5 : 1. */
+/** Returns black or white, the more readable on a colour: the contrast is always at least 4.5 : 1. */
 export function inkOn(colour: Colour): Colour {
   return contrast(colour, BLACK) >= contrast(colour, WHITE) ? BLACK : WHITE;
 }
 
-/** The colours of the page that canvases use, by what they are for. */
+/** Colours of the page that canvases use, by purpose. */
 export interface Palette {
   background: Colour;
   panel: Colour;
@@ -44,19 +44,19 @@ export interface Palette {
   dim: Colour;
   accent: Colour;
   mark: Colour;
-  /** Told apart by lightness and hue. */
+  /** Distinguishable by lightness and hue. */
   series: readonly Colour[];
 }
 
 const SERIES = 8;
 
-/** Reads the custom properties of an element's page. */
+/** Reads the colours from the custom properties of an element. */
 export function readPalette(element: Element): Palette {
   const style = getComputedStyle(element);
   const canvas = document.createElement("canvas");
   canvas.width = canvas.height = 1;
   const context = canvas.getContext("2d", { willReadFrequently: true })!;
-  // A pixel has red, green and blue however a style sheet wrote the colour.
+  // A painted pixel has red, green and blue in whatever notation a style sheet has the colour.
   const read = (name: string, otherwise: string): Colour => {
     context.fillStyle = otherwise;
     context.fillStyle = style.getPropertyValue(name).trim() || otherwise;
@@ -76,7 +76,10 @@ export function readPalette(element: Element): Palette {
   };
 }
 
-/** Calls back whenever the page's colours change. @returns what ends that */
+/**
+ * Calls back whenever the page's colours change.
+ * @returns a function that removes the listeners
+ */
 export function onSchemeChange(changed: () => void): () => void {
   const system = matchMedia("(prefers-color-scheme: dark)");
   system.addEventListener("change", changed);

@@ -2,7 +2,7 @@ import type { RefObject } from "preact";
 import { useLayoutEffect, useState } from "preact/hooks";
 import { onSchemeChange, type Palette, readPalette } from "./palette.ts";
 
-/** The page's colours where an element is; undefined until it is on the page. */
+/** Returns the page's colours at an element; undefined until it is mounted. */
 export function usePalette(element: RefObject<HTMLElement | null>): Palette | undefined {
   const [palette, setPalette] = useState<Palette | undefined>(undefined);
   useLayoutEffect(() => {

@@ -6,7 +6,7 @@ export interface Size {
   height: number;
 }
 
-/** The inner size of an element, CSS pixels; nothing until it is on the page. */
+/** Returns the inner size of an element in CSS pixels; zero until it is mounted. */
 export function useSize(element: RefObject<HTMLElement | null>): Size {
   const [size, setSize] = useState<Size>({ width: 0, height: 0 });
   useLayoutEffect(() => {

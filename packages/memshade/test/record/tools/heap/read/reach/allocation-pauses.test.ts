@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { AllocationPauses } from "../../../../../../src/record/tools/heap/read/reach/sum-up.ts";
 
-/** Blocks of one context, of which the program's work at the beginning is known. */
+/** Blocks of one context, given the program's work at their allocation. */
 function pausesOf(startWork: readonly number[], stands = 1): AllocationPauses {
   const pauses = new AllocationPauses();
   startWork.forEach((work, index) => {
@@ -25,7 +25,7 @@ describe("a context that allocated blocks which live at the end", () => {
   });
 
   it("goes on where it made many at once, and pauses in between were as long before", () => {
-    // 100 rounds: 20 blocks of 50 each, then 1,600 of other work.
+    // 100 rounds: 20 blocks with 50 units of work each, then 1,600 units of other work.
     const rounds = Array.from(
       { length: 2000 },
       (_, block) => 50 * (block + 1) + 1600 * Math.floor(block / 20),

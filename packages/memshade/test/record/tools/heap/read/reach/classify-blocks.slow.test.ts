@@ -12,7 +12,6 @@ interface Block {
   size: number;
 }
 
-/** A memory of words at their addresses. */
 function memoryOf(words: Readonly<Record<number, number>>, wordBytes = 4, bytes = 4096): ArrayBuffer {
   const view = new DataView(new ArrayBuffer(bytes));
   for (const [address, value] of Object.entries(words))
@@ -29,7 +28,7 @@ function listOf(blocks: readonly Block[]): BlockList {
 }
 
 describe("live blocks", () => {
-  // The drawing beside the code. Roots are the words from 0 to 16; blocks of 16 bytes lie from 1000 on.
+  // The drawing next to the code. Roots are the words from 0 to 16; blocks of 16 bytes start at 1000.
   const [A, B, C, D, E, F, G, H, I] = [1000, 1104, 1208, 1312, 1416, 1520, 1624, 1728, 1832] as const;
   const blocks = [A, B, C, D, E, F, G, H, I].map((start) => ({ start, size: 16 }));
   const words = {
@@ -71,7 +70,7 @@ describe("live blocks", () => {
       ranges: [],
       values: [H],
     });
-    // What lies across two words of C is no pointer.
+    // A value across two words of C is no pointer.
     const reachable = blocks.filter((_, block) => found.reach[block] === Reach.Reachable);
     expect(reachable.map(({ start }) => start)).toEqual([C, E, H]);
   });
@@ -105,7 +104,8 @@ describe("live blocks", () => {
       const list = listOf([{ start: 1000, size: 88 }]);
       return NAMES[classifyBlocks(list, { memory, ranges: [0, 4], values: [] }).reach[0]!];
     };
-    // Aligned by hand to 64 bytes; of a map there are kind, flags, place in its file, length, and four bytes for the alignment.
+    // The block is aligned to 64 bytes by hand. In front of a map there are kind, flags, position in its file, length, and four bytes for
+    // the alignment.
     expect(kindOf({ 1020: 1000 }, 1024)).toBe("reachable");
     expect(kindOf({ 1000: 3, 1004: 34, 1016: 64 }, 1024)).toBe("reachable");
     expect(kindOf({ 1020: 1004 }, 1024)).toBe("possible");
@@ -122,7 +122,7 @@ describe("live blocks", () => {
       return NAMES[classifyBlocks(list, { memory, ranges: [0, 4], values: [] }).reach[0]!];
     };
     expect(kindOf({ 1000: 208, 1008: 228 }, 1008)).toBe("reachable");
-    // The way back leads elsewhere, the object has no table, or there is none there.
+    // The pointer back leads elsewhere, the object has no table, or no table is at that address.
     expect(kindOf({ 1000: 208, 1004: 228 }, 1004)).toBe("possible");
     expect(kindOf({ 1000: 7, 1008: 228 }, 1008)).toBe("possible");
     expect(kindOf({ 1000: 208, 1008: 9 }, 1008)).toBe("possible");
@@ -201,7 +201,7 @@ describe("live blocks", () => {
     const behind = blocks.flatMap(({ start }, at) =>
       found.behindBlocks[at] === 0 ? [] : [[start, found.behindBlocks[at]]],
     );
-    // I has B. D is behind the older one of C and I, and E behind D.
+    // I has B. D is behind the older of C and I, and E is behind D.
     expect(behind).toEqual([
       [C, 2],
       [I, 1],
@@ -227,7 +227,7 @@ describe("any heap", () => {
         blocks.push({ start, size });
         at = start + Math.max(1, size);
       }
-      // Pointers to beginnings, somewhere into blocks, and anything else, in few of the words.
+      // Pointers to beginnings, pointers into blocks, and other values, in a few words.
       const value = fc.oneof(
         ...(blocks.length === 0
           ? []
@@ -279,7 +279,7 @@ describe("any heap", () => {
     );
   });
 
-  /** The definitions, by sets: who is reached from whom. */
+  /** The definitions by sets: which blocks are reachable from which. */
   function plainly(
     { blocks, times }: { blocks: readonly Block[]; times: Float64Array },
     words: Uint32Array,
@@ -323,7 +323,7 @@ describe("any heap", () => {
     return blocks.map((_, block) => {
       if (reachable.has(block)) return "reachable";
       if (possible.has(block)) return "possible";
-      // One that leads here without being led to from here, or an older one of its ring.
+      // A block that leads here and is not reachable from here, or an older block of the same cycle.
       const stands = blocks.some(
         (_, other) =>
           other !== block && leads[other]!.has(block) && (!leads[block]!.has(other) || isOlder(other, block)),

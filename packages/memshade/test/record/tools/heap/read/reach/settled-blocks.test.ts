@@ -10,11 +10,11 @@ describe("blocks inside of what the host holds", () => {
 
   it("are as many as those that are followed stand for, of all that there are", () => {
     const blocks = new SettledBlocks();
-    // 8 of 10 blocks are followed by one that stands for six and one that stands for two.
+    // 8 of 10 blocks are followed: one sample counts for six blocks, another for two.
     blocks.add(7, { startWork: 10, stands: 6 });
     blocks.add(7, { startWork: 90, stands: 2 });
     for (let i = 2; i < 10; i++) blocks.add(7, undefined);
-    // Of these nobody follows any: as elsewhere, 6 of 8.
+    // No block of this site is followed, so the share of the others is taken: 6 of 8.
     for (let i = 0; i < 4; i++) blocks.add(9, undefined);
     expect(blocks.settled(100)).toEqual(
       new Map([
