@@ -24,7 +24,7 @@ export const VARIANTS = {
   "workingset timed": { tools: ["workingset"], workingset: { unit: "wall", interval: 20e6 } },
   /** Reuse distances as well: of 1 % of the lines, and of all. */
   locality: { tools: ["workingset"], workingset: { locality: {} } },
-  "locality exact": { tools: ["workingset"], workingset: { locality: { method: "exact" } } },
+  "locality of all lines": { tools: ["workingset"], workingset: { locality: { rate: 1 } } },
   /** Owners of the lines. */
   "first touch": { tools: ["workingset"], workingset: { attribution: { firstTouch: true } } },
   fill: { tools: ["workingset"], workingset: { attribution: { fill: true } } },

@@ -1,5 +1,5 @@
 import {
-  MissRatioCurve,
+  type MissRatioCurve,
   shardsCurve,
   ValueHistogram,
 } from "../../packages/memshade/src/explain/analyses/locality.ts";
@@ -29,7 +29,7 @@ export async function recordLocality(
   const { instances, cpuMs } = await new WorkingSetRecording(workload, { locality: options }).run(scale);
   const [tables] = instances.map(tablesOf).sort((a, b) => b.references - a.references);
   if (tables === undefined) throw new Error(`${workload.name} has instantiated nothing`);
-  return { tables, curve: curveOf(tables, options.method === "exact"), cpuMs };
+  return { tables, curve: curveOf(tables), cpuMs };
 }
 
 function tablesOf({ memory, layout }: WorkingSetInstance): LocalityTables {
@@ -38,10 +38,8 @@ function tablesOf({ memory, layout }: WorkingSetInstance): LocalityTables {
   return readLocality(memory, locality, new WorkingSetReader(memory, layout).read().duration);
 }
 
-function curveOf({ distances, references, sampled, rate, cold }: LocalityTables, exact: boolean) {
+function curveOf({ distances, references, sampled, rate, cold }: LocalityTables): MissRatioCurve {
   const histogram = new ValueHistogram();
   for (const [value, weight] of distances) histogram.add(value, weight);
-  return exact
-    ? new MissRatioCurve(histogram, cold, references)
-    : shardsCurve({ references, sampled, rate, distances: histogram, cold });
+  return shardsCurve({ references, sampled, rate, distances: histogram, cold });
 }

@@ -19,10 +19,11 @@ const OWN = [
   /^runs\/(heap|waste|working-set|objects|cpu|statics)\.ts$/,
   /^explain\/measures\/(heap|waste|working-set|objects|statics)\.ts$/,
   // Folders of tools.
-  /^record\/tools\/(heap|alloc|waste|working-set|objects)\//,
+  /^record\/tools\/(heap|waste|working-set|objects)\//,
   /^record\/native\/tools\/(heap|waste|working-set)\//,
-  /^explain\/(analyses|findings)\/(heap|waste|working-set|objects|statics|cpu)\//,
-  /^show\/report\/terminal\/(heap|waste|working-set|objects|cpu)\//,
+  /^record\/tools\/alloc\.ts$/,
+  /^explain\/findings\/waste\//,
+  /^show\/report\/terminal\/(heap|objects)\//,
 ];
 
 /** The same words with another meaning. */
@@ -32,7 +33,10 @@ const NO_TOOLS = [
 ];
 
 const NAME = '"(?:heap|alloc|waste|workingset|working-set|objects|statics|cpu)"';
-const BRANCH = new RegExp(`[!=]== ${NAME}|${NAME} [!=]==|case ${NAME}|${NAME} in `, "g");
+const BRANCH = new RegExp(
+  `[!=]== ${NAME}|${NAME} [!=]==|case ${NAME}|${NAME} in |includes\\(${NAME}\\)`,
+  "g",
+);
 
 function branches(): string[] {
   return readdirSync(SOURCE, { recursive: true, encoding: "utf8" })
@@ -50,8 +54,10 @@ function branches(): string[] {
 describe("branches on a tool's name", () => {
   it("are found", () => {
     expect(
-      'if (tool === "waste" || "heap" !== tool) {} case "cpu": "objects" in run'.match(BRANCH),
-    ).toHaveLength(4);
+      'if (tool === "waste" || "heap" !== tool) {} case "cpu": "objects" in run; of.includes("heap")'.match(
+        BRANCH,
+      ),
+    ).toHaveLength(5);
   });
 
   it(`are fewer than ${FEWER_THAN} outside of shelves and tools' folders`, () => {

@@ -38,6 +38,7 @@ const INSTEAD: Readonly<Record<string, string>> = {
   "--first-touch": "--who tells it",
   "--owners": "--who tells it",
   "--fill": "--who tells it",
+  "--locality": "it takes no value; --locality-rate 1 follows all lines",
   "--locality-size": "--locality-rate says how much is sampled",
   "--cache": "the report has the miss ratios of all sizes",
 };

@@ -25,7 +25,7 @@ export interface ToolFlags {
   interval?: Interval;
   cpuTime?: boolean;
   maxIntervals?: number;
-  locality?: "exact" | "shards";
+  locality?: boolean;
   localityRate?: number;
   who?: boolean;
   pairs?: boolean;
@@ -51,7 +51,7 @@ export function addToolOptions(command: Command): Command {
   addWorkingSetOptions(command);
   addWasteOptions(command);
   addObjectsOptions(command);
-  return command.optionsGroup("Options:");
+  return command.hook("preAction", refuseMethod).optionsGroup("Options:");
 }
 
 function addHeapOptions(command: Command): void {
@@ -74,27 +74,23 @@ function addHeapOptions(command: Command): void {
 }
 
 function addWorkingSetOptions(command: Command): void {
-  keepPositionals(command, "--locality", LOCALITY_METHODS);
   command
     .optionsGroup("Options of the working-set tool:")
     .option(
       "--who",
       "whose the lines of each interval are: contexts that touched them first, allocation sites, bytes touched (slower); of native programs, allocation sites alone",
     )
-    .addOption(
-      new Option(
-        "--locality [method]",
-        "reuse distances and miss ratios of caches, of a sample of the lines (shards) or exact (slow)",
-      )
-        .choices(["shards", "exact"])
-        .preset("shards"),
-    )
+    .option("--locality", "reuse distances and miss ratios of caches, of a sample of the lines")
     .option(
       "--interval <length>",
       "shortest interval, as 1000000acc (accesses, repeatable; the default, but for native programs), 20ms (theirs) or 1s",
       parseInterval,
     )
-    .option("--locality-rate <part>", "part of the lines to sample (default 0.01)", parseRate)
+    .option(
+      "--locality-rate <part>",
+      "part of the lines to sample (default 0.01; 1 for all of them)",
+      parseRate,
+    )
     .option("--cpu-time", "measure intervals in processor time instead of real time")
     .option(
       "--max-intervals <n>",
@@ -172,29 +168,15 @@ export function addHostStacksOption(command: Command): Command {
     .optionsGroup("Options:");
 }
 
-const LOCALITY_METHODS = ["shards", "exact"];
+/** The values that `--locality` had: each would now be the program. */
+const LOCALITY_METHODS = ["exact", "shards"];
 
-/**
- * Restricts an option with an optional value to known values, so that `--locality program.wasm` is the option
- * without a value, and a program.
- */
-function keepPositionals(command: Command, name: string, values: readonly string[]): void {
-  const parse = command.parseOptions.bind(command);
-  command.parseOptions = (args) => {
-    const adjusted = [...args];
-    for (let i = 0; i < adjusted.length && adjusted[i] !== "--"; i++) {
-      const option = command.options.find(({ long, short }) => adjusted[i] === long || adjusted[i] === short);
-      if (adjusted[i] === name && !values.includes(adjusted[i + 1])) adjusted[i] = `${name}=${values[0]}`;
-      else if (option?.required || adjusted[i] === name) i++;
-      else if (!adjusted[i].startsWith("-") && stopsAtPositionals(command)) break;
-    }
-    return parse(adjusted);
-  };
-}
-
-/** True if all arguments after the first one belong to the program. */
-function stopsAtPositionals(command: Command): boolean {
-  return (command as unknown as { _passThroughOptions?: boolean })._passThroughOptions === true;
+/** Refuses `--locality exact PROGRAM` unless a file `exact` exists. */
+function refuseMethod(command: Command): void {
+  const [first] = command.args;
+  if (command.opts<ToolFlags>().locality !== true || !LOCALITY_METHODS.includes(first) || existsSync(first))
+    return;
+  throw new UserError(`--locality ${first}: --locality takes no method; --locality-rate 1 follows all lines`);
 }
 
 const FLAGS_OF_TOOLS: readonly [tool: ToolName, name: string, flags: readonly (keyof ToolFlags)[]][] = [
@@ -280,14 +262,10 @@ function attributionOptionsOf({ who }: ToolFlags): AttributionOptions | undefine
 }
 
 function localityOptionsOf({ locality, localityRate }: ToolFlags): LocalityOptions | undefined {
-  if (locality === undefined) {
-    if (localityRate !== undefined)
-      throw new UserError("--locality-rate says how to follow the locality: add --locality");
-    return undefined;
-  }
-  if (locality === "exact" && localityRate !== undefined)
-    throw new UserError("--locality exact samples nothing: it goes without --locality-rate");
-  return { method: locality, rate: localityRate };
+  if (locality !== undefined) return { rate: localityRate };
+  if (localityRate !== undefined)
+    throw new UserError("--locality-rate says how to follow the locality: add --locality");
+  return undefined;
 }
 
 const OUT_HELP =

@@ -110,10 +110,20 @@ describe("options behind the program", () => {
   it.each([
     [["pair.wasm", "--tool", "waste"], warning("--tool", "memshade run --tool waste pair.wasm")],
     [
-      ["hashmap.wasm", "90", "--tool=workingset", "--locality", "exact", "--who", "--rows", "5"],
+      [
+        "hashmap.wasm",
+        "90",
+        "--tool=workingset",
+        "--locality",
+        "--locality-rate",
+        "1",
+        "--who",
+        "--rows",
+        "5",
+      ],
       warning(
-        "--tool, --locality, --who",
-        "memshade run --tool=workingset --locality exact --who hashmap.wasm",
+        "--tool, --locality, --locality-rate, --who",
+        "memshade run --tool=workingset --locality --locality-rate 1 --who hashmap.wasm",
       ),
     ],
     [["pair.wasm", "--help", "--", "--tool"], ""],

@@ -89,12 +89,12 @@ describe("the command line", () => {
       "--locality-rate says how to follow the locality: add --locality",
     ],
     [
-      ["run", "--tool", "workingset", "--locality", "exact", "--locality-rate", "0.5", "x.wasm"],
-      "--locality exact samples nothing: it goes without --locality-rate",
+      ["run", "--tool", "workingset", "--locality", "exact", "x.wasm"],
+      "--locality exact: --locality takes no method; --locality-rate 1 follows all lines",
     ],
     [
-      ["run", "--tool", "workingset", "--locality=some", "x.wasm"],
-      "option '--locality [method]' argument 'some' is invalid. Allowed choices are shards, exact.",
+      ["run", "--tool", "workingset", "--locality=exact", "x.wasm"],
+      "unknown option '--locality=exact': it takes no value; --locality-rate 1 follows all lines",
     ],
     [
       ["run", "--tool", "workingset", "--locality", "--locality-rate", "0", "x.wasm"],

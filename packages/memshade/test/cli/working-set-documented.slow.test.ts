@@ -17,7 +17,7 @@ beforeAll(async () => {
     "heap,workingset",
     "--who",
     "--locality",
-    "exact",
+    "--locality-rate=1",
     "--interval",
     "100000acc",
   ];

@@ -24,7 +24,7 @@ export const SETTINGS: Readonly<Record<string, InstrumentOptions>> = {
   "workingset --who": { tools: ["workingset"], workingset: { ...SHORT, attribution: OWNERS } },
   "workingset --locality": {
     tools: ["workingset"],
-    workingset: { ...SHORT, locality: { method: "exact" } },
+    workingset: { ...SHORT, locality: { rate: 1 } },
   },
   objects: { tools: ["objects"], objects: { sampleBytes: 64 } },
   "objects, allocations alone": {
@@ -38,6 +38,6 @@ export const SETTINGS: Readonly<Record<string, InstrumentOptions>> = {
     ...SMALL,
     clock: "wall",
     waste: { pairs: true, objects: true, contexts: true },
-    workingset: { ...SHORT, attribution: OWNERS, locality: { method: "exact" } },
+    workingset: { ...SHORT, attribution: OWNERS, locality: { rate: 1 } },
   },
 };

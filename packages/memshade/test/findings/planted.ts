@@ -222,6 +222,7 @@ export const PROBLEMS: readonly PlantedProblem[] = [
   ),
   // A single instance would suffice.
   inScript("javascript/instance-per-file.mjs", ["instances"], bytes(59 * 2 * 65_536)),
+  inScript("javascript/sinking-stack.mjs", ["stack-leak"], bytes(500 * 32)),
   // Images of a batch, which wait for the collector.
   inScript("javascript/dropped-images.mjs", ["waiting"], bytes(25 * (64 * 64 * 4 + 24))),
 ];
@@ -255,6 +256,7 @@ export const SOUND: readonly string[] = [
   "sound/service.mjs",
   "sound/images.mjs",
   "sound/checksums.mjs",
+  "sound/hashes.mjs",
   "sound/index.wasm",
   "sound/lines.wasm",
   "sound/search-tree.wasm",

@@ -40,8 +40,8 @@ export function profileOf(
   const memory = instance.exports["memshade.workingset"] as WebAssembly.Memory;
   session.addInstance({ number: 0, module: 0 }, memory, info, module);
   const facts = { command: [], modules: [{ index: 0, name: "test", buildId: "" }], linesOf: undefined };
-  const { file } = session.snapshot({} as never, facts as never);
-  return readWorkingSet(String(file.contents));
+  const { files } = session.snapshot({} as never, facts as never);
+  return readWorkingSet(String(files[0].contents));
 }
 
 /** Lines by context, `inner < outer`; lines that are no code by kind. */

@@ -1,11 +1,12 @@
 import { readRaw, writeRaw } from "../../src/profile/formats/memprof-raw/index.ts";
 import type { Mib } from "../../src/profile/model/mib.ts";
-import type { RunSite } from "../../src/profile/model/run.ts";
+import type { RunModule, RunSite } from "../../src/profile/model/run.ts";
 import { connectHost } from "../../src/record/host/instance/host-calls.ts";
 import { guardImports } from "../../src/record/host/instance/host-frames.ts";
 import { HeapSession, type HeapSnapshot } from "../../src/record/tools/heap/read/heap-session.ts";
 import { SHADOW_MEMORY } from "../../src/record/tools/host-interface.ts";
 import { type InstrumentedInfo, type InstrumentOptions, instrument } from "../../src/record/tools/index.ts";
+import { RecordedModules } from "../../src/record/tools/recorded-modules.ts";
 import type { InstanceHandle } from "../../src/record/tools/session.ts";
 
 export interface ProfiledContext {
@@ -20,14 +21,36 @@ export interface ProfiledOptions {
   options?: InstrumentOptions;
   /** Creates the imports; its argument returns the exports once they exist. */
   imports?: (exports: () => Record<string, (...operands: unknown[]) => unknown>) => WebAssembly.Imports;
-  session?: HeapSession;
+  session?: RecordedHeap;
   /** True if the host flushes tables that are full. Default: true. */
   host?: boolean;
   name?: string;
 }
 
-export function newSession(options: InstrumentOptions = {}): HeapSession {
-  return new HeapSession({
+export type RecordedSnapshot = HeapSnapshot & { modules: RunModule[] };
+
+/** A session of the heap with the modules of its run. */
+export class RecordedHeap extends HeapSession {
+  readonly #modules = new RecordedModules();
+
+  add(memory: WebAssembly.Memory | undefined, info: InstrumentedInfo, original: Uint8Array): InstanceHandle {
+    const handle = this.#modules.add(info, original, null);
+    if (memory !== undefined) this.addInstance(handle, memory, info);
+    return handle;
+  }
+
+  now(): RecordedSnapshot {
+    const modules = this.#modules.describe();
+    const snapshot = this.figures({ modules, recorded: this.#modules.all });
+    return {
+      ...snapshot,
+      modules: modules.map((module, index) => ({ ...module, ...snapshot.found[index] })),
+    };
+  }
+}
+
+export function newSession(options: InstrumentOptions = {}): RecordedHeap {
+  return new RecordedHeap({
     clock: options.clock ?? "virtual",
     rawVersion: 4,
     counters: options.exactHistogram ? "exact" : "merged",
@@ -60,7 +83,7 @@ function compiled(bytes: Uint8Array, options: InstrumentOptions): Compiled {
 /** An instance of a module whose heap is profiled in this thread. */
 export class Profiled {
   readonly info: InstrumentedInfo;
-  readonly session: HeapSession;
+  readonly session: RecordedHeap;
   readonly handle: InstanceHandle;
   readonly exports: Record<string, (...operands: unknown[]) => unknown>;
   readonly shadow: WebAssembly.Memory;
@@ -84,14 +107,14 @@ export class Profiled {
     };
     this.shadow = exports[SHADOW_MEMORY] as WebAssembly.Memory;
     if (profiled.host !== false) connectHost(exports, info, { flush });
-    this.handle = this.session.addInstance(this.shadow, info, bytes, null);
+    this.handle = this.session.add(this.shadow, info, bytes);
   }
 
   call(name: string, ...operands: unknown[]): unknown {
     return this.exports[name](...operands);
   }
 
-  snapshot(): HeapSnapshot {
+  snapshot(): RecordedSnapshot {
     return snapshotOf(this.session);
   }
 
@@ -120,11 +143,11 @@ export class Profiled {
   }
 }
 
-export function snapshotOf(session: HeapSession): HeapSnapshot {
-  return session.snapshot({ kind: "exit", exitCode: 0 });
+export function snapshotOf(session: RecordedHeap): RecordedSnapshot {
+  return session.now();
 }
 
-export function contextsOf({ raw, modules, heap }: HeapSnapshot): ProfiledContext[] {
+export function contextsOf({ raw, modules, heap }: RecordedSnapshot): ProfiledContext[] {
   const sites = new Map(heap.sites.map((site) => [site.stackId, site]));
   return readRaw(writeRaw(raw, raw.version)).contexts.map(({ stackId, mib, pcs }) => {
     const offsets = pcs.map((pc) => Number(pc & 0xffffffffn));

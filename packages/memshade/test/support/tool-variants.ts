@@ -26,7 +26,10 @@ export const TOOL_VARIANTS: readonly Variant[] = [
   variant("lines, one interval", { tools: ["workingset"] }),
   variant("owned lines", { tools: ["workingset"], workingset: { ...SHORT, attribution: everyOwner } }),
   variant("timed lines", { tools: ["workingset"], workingset: { unit: "wall", assumeAligned: false } }),
-  variant("locality", { tools: ["workingset"], workingset: { ...SHORT, locality: { method: "exact" } } }),
+  variant("locality of all lines", {
+    tools: ["workingset"],
+    workingset: { ...SHORT, locality: { rate: 1 } },
+  }),
   variant("sampled locality", {
     tools: ["workingset"],
     workingset: { interval: 100, locality: { rate: 0.25 } },
@@ -46,7 +49,7 @@ export const TOOL_VARIANTS: readonly Variant[] = [
   variant("pairs and locality", {
     tools: ["waste", "workingset"],
     waste: { pairs: true },
-    workingset: { ...SHORT, locality: { method: "exact" } },
+    workingset: { ...SHORT, locality: { rate: 1 } },
   }),
 ];
 
@@ -81,7 +84,7 @@ export function heapVariants(allocator: string): Variant[] {
       includeAllocator: true,
       tools: ["heap", "waste", "workingset"],
       waste: { pairs: true, objects: true, contexts: true },
-      workingset: { interval: 20, attribution: everyOwner, locality: { method: "exact" } },
+      workingset: { interval: 20, attribution: everyOwner, locality: { rate: 1 } },
     }),
   ];
 }

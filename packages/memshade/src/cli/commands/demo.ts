@@ -23,7 +23,7 @@ const TOOLS: ToolOptions = {
   workingset: {
     interval: 20_000,
     attribution: { firstTouch: true, owners: true, fill: true },
-    locality: { method: "exact" },
+    locality: { rate: 1 },
   },
 };
 const MARGIN = "  ";

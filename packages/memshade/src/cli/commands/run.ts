@@ -172,6 +172,10 @@ interface InsertedByName {
   readonly refuses: readonly string[];
   /** True if it cannot be combined with `alloc`. */
   readonly isAlone?: true;
+  /** True if options of intervals are about it. */
+  readonly hasIntervals?: true;
+  /** True if it records blocks only together with `alloc`. */
+  readonly isWithoutBlocks?: true;
 }
 
 /** Rules for `alloc`, which inserts no code. */
@@ -184,7 +188,7 @@ const INSERTED: Readonly<Partial<Record<ToolName, InsertedByName>>> = {
     refuses: ["traceChildren", "mmap", "sample", "clock", "reach"],
     isAlone: true,
   },
-  workingset: { name: "working-set", takes: [], refuses: [] },
+  workingset: { name: "working-set", takes: [], refuses: [], hasIntervals: true, isWithoutBlocks: true },
 };
 const OF_NATIVE_TOOLS = [...Object.keys(INSERTED), "alloc"];
 
@@ -192,7 +196,7 @@ const OF_NATIVE_TOOLS = [...Object.keys(INSERTED), "alloc"];
 const OF_BLOCKS: readonly string[] = ["mmap", "clock", "reach"];
 
 function areBlocksRecorded({ tool = [] }: RunFlags): boolean {
-  return !tool.includes("workingset") || tool.includes("alloc");
+  return tool.length === 0 || tool.some((name) => INSERTED[name]?.isWithoutBlocks !== true);
 }
 
 function nativeToolOf(flags: RunFlags): NativeRun["tool"] {
@@ -203,8 +207,12 @@ function nativeToolOf(flags: RunFlags): NativeRun["tool"] {
     : { name: names[0], options: { includeStack, compat, contexts, isOwned, isCounting: isCounting(flags) } };
 }
 
-function isCounting({ tool = [], interval }: RunFlags): boolean {
-  return tool.includes("workingset") && interval?.unit === "accesses";
+function hasIntervals({ tool = [] }: RunFlags): boolean {
+  return tool.some((name) => INSERTED[name]?.hasIntervals);
+}
+
+function isCounting(flags: RunFlags): boolean {
+  return hasIntervals(flags) && flags.interval?.unit === "accesses";
 }
 
 const NATIVE_INTERVAL_NS = 20e6;
@@ -212,9 +220,9 @@ const MOST_INTERVALS = 512;
 
 /** @throws UserError for options of intervals that do not fit */
 function nativeIntervalsOf(flags: RunFlags): NativeRun["intervals"] {
-  const { tool = [], interval, maxIntervals, cpuTime, who } = flags;
+  const { interval, maxIntervals, cpuTime, who } = flags;
   const isAsked = interval !== undefined || maxIntervals !== undefined || cpuTime === true || who === true;
-  if (!tool.includes("workingset")) {
+  if (!hasIntervals(flags)) {
     if (isAsked)
       throw new UserError(
         "--interval, --max-intervals, --cpu-time and --who are about working sets: add --tool workingset",
@@ -283,7 +291,7 @@ function refuseForNative(command: Command): void {
   const unfollowed = given.find((option) => refuses.includes(option.attributeName()));
   if (unfollowed !== undefined)
     throw new UserError(`${unfollowed.long}: native programs have no such thing with --tool ${named[0]} yet`);
-  if (isAlone === true && tools.includes("alloc"))
+  if (isAlone === true && tools.length > 1)
     throw new UserError(
       `--tool alloc,${named[0]}: blocks of native programs are not recorded with --tool ${named[0]}`,
     );

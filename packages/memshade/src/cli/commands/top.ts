@@ -16,6 +16,7 @@ import { rankMeasure } from "../../explain/measures/ranking.ts";
 import { UserError } from "../../ground/bytes/errors.ts";
 import { knowsField } from "../../profile/model/known-fields.ts";
 import { assertProfile, loadPart, recordedTools } from "../../runs/recorded-tools.ts";
+import { SHELVES } from "../../runs/shelves.ts";
 import { pairsJson, topJson } from "../../show/report/json/top.ts";
 import type { ColorChoice } from "../../show/report/terminal/common/paint.ts";
 import { pairTable, topTable } from "../../show/report/terminal/common/top-table.ts";
@@ -169,7 +170,7 @@ function isMerged(input: string, { heap }: MeasuredProfiles = {}): boolean {
 async function topPairs(input: string, by: string, options: TopOptions, terminal: Terminal): Promise<string> {
   const { table, title } = PAIRS[by]!;
   const { rows, json, reverse } = options;
-  if (!recordedTools(input).includes("waste")) throw await lackingTool(by, input);
+  if (!SHELVES.waste.isIn(input)) throw await lackingTool(by, input);
   const { waste } = await loadPart(input, "waste", readOptions(options));
   if (waste!.pairs === undefined)
     throw new UserError(

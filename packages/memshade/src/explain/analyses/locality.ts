@@ -125,58 +125,15 @@ export const COMMON_CACHES: readonly CommonCache[] = [
   { name: "L3 96 MiB (AMD with stacked cache)", bytes: 96 * MIB },
 ];
 
-/** Reuse behaviour of a whole reference stream. Positions count references from 1. */
-export interface ReuseProfile {
+/** Lines of a reference stream over time. Positions count references from 1. */
+interface Footprints {
   references: number;
   lines: number;
   /** Differences between the position of a reference and that of the line's previous one. */
   times: ValueHistogram;
-  distances: ValueHistogram;
   firsts: ValueHistogram;
   /** References from the last one to each line to the end, inclusive. */
   lasts: ValueHistogram;
-}
-
-/** Estimates from reuse times alone, for recordings without distances. */
-export class ReuseTimeModel {
-  readonly #profile: ReuseProfile;
-
-  constructor(profile: ReuseProfile) {
-    this.#profile = profile;
-  }
-
-  /**
-   * Returns P(time): the part of all references whose line is referenced again later than `time` references on, or
-   * never.
-   */
-  survival(time: number): number {
-    const { references, lines, times } = this.#profile;
-    return (times.atLeast(time + 1) + lines) / references;
-  }
-
-  /** Returns StatStack's expected stack distance of a reuse of the given time, P(1) + … + P(time − 1). */
-  expectedDistance(time: number): number {
-    return time < 1 ? 0 : this.#sum(time) - this.survival(0);
-  }
-
-  /** Returns AET's miss ratio of an LRU cache of `cacheLines` lines, interpolated inside a step of the clock. */
-  missRatio(cacheLines: number): number {
-    const { references, lines } = this.#profile;
-    if (references === 0) return 0;
-    if (cacheLines > this.#sum(references)) return lines / references;
-    const reached = partitionPoint(0, references, (time) => this.#sum(time) < cacheLines);
-    if (reached === 0) return this.survival(0);
-    const before = this.#sum(reached - 1);
-    const part = (cacheLines - before) / (this.#sum(reached) - before);
-    const from = this.survival(reached - 1);
-    return from + part * (this.survival(reached) - from);
-  }
-
-  /** Returns P(0) + … + P(time − 1): each reference counts its reuse time, but `time` at most. */
-  #sum(time: number): number {
-    const { references, lines, times } = this.#profile;
-    return (times.excessOver(0) - times.excessOver(time) + lines * time) / references;
-  }
 }
 
 /**
@@ -184,9 +141,9 @@ export class ReuseTimeModel {
  * computed from the positions of first and last references and the reuse times (Xiang et al.'s closed form).
  */
 export class FootprintCurve {
-  readonly #profile: ReuseProfile;
+  readonly #profile: Footprints;
 
-  constructor(profile: ReuseProfile) {
+  constructor(profile: Footprints) {
     this.#profile = profile;
   }
 

@@ -43,16 +43,17 @@ export function noFindings({ heap, waste, objects }: RecordedTools): string {
 }
 
 /**
- * Returns true if the run recorded something that can be faulty by itself: blocks, instances, objects, stores or loads.
+ * Returns true if the run recorded something that can be faulty by itself: blocks, instances, the stack, objects, stores or loads.
  * A working set cannot.
  */
 export function findsAnything({ heap, waste, objects }: RecordedTools): boolean {
   const hasBlocks = heap !== undefined && (heap.contexts.length > 0 || heapTotals(heap).allocations > 0);
   const hasObjects = objects?.fields === true && objects.parts.some(({ sites }) => sites.length > 0);
-  const hasInstances = heap?.modules.some(({ instancesBy }) => instancesBy !== undefined) === true;
+  const isOfModules =
+    heap?.modules.some(({ instancesBy, stackTakes }) => (instancesBy ?? stackTakes) !== undefined) === true;
   return (
     hasBlocks ||
-    hasInstances ||
+    isOfModules ||
     hasObjects ||
     (waste !== undefined && waste.stores.length + waste.loads.length > 0)
   );

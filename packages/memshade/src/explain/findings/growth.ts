@@ -107,7 +107,12 @@ function stepFindings(profile: HeapProfile): GrowthFinding[] {
     const part = Math.min(1, (amount * ACCESSES_PER_BLOCK) / work);
     return [
       {
-        ...({ kind: "growth", tool: "heap", place, amount, unit: "calls", part } as const),
+        kind: "growth",
+        tool: "heap",
+        place,
+        amount,
+        unit: "calls",
+        part,
         chains,
         copies,
         reserve,

@@ -13,6 +13,7 @@ import { overCapacity } from "./over-capacity.ts";
 import { peak } from "./peak.ts";
 import { redundant } from "./redundant.ts";
 import { silent } from "./silent.ts";
+import { stackLeak } from "./stack-leak.ts";
 import { unreadData } from "./unread-data.ts";
 import { unreadField } from "./unread-field.ts";
 import { unreadObjects } from "./unread-objects.ts";
@@ -25,6 +26,7 @@ const ALL = [
   leak,
   waiting,
   instances,
+  stackLeak,
   unused,
   neverRead,
   unreadData,

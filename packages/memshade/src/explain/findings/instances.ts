@@ -1,16 +1,8 @@
 import { formatCount } from "../../profile/model/format.ts";
 import type { HeapProfile } from "../../profile/model/heap-profile.ts";
-import type { RunHostFrame, RunInstances } from "../../profile/model/run.ts";
-import { libraryOf } from "../analyses/frames/libraries.ts";
-import { fromOwn } from "../analyses/frames/own-place.ts";
-import {
-  type FindingKind,
-  type FindingPlace,
-  type Found,
-  LEAST_PART,
-  type PlaceFrame,
-} from "./finding-kind.ts";
-import { placeKey } from "./places.ts";
+import type { RunInstances } from "../../profile/model/run.ts";
+import { type FindingKind, type FindingPlace, type Found, LEAST_PART } from "./finding-kind.ts";
+import { hostPlace, placeKey } from "./places.ts";
 
 /** Many instances of one module, made by one line and all kept. The amount is the memory of all but one. */
 export interface InstancesFinding extends Found<"instances", "heap"> {
@@ -84,7 +76,7 @@ function instancesFindings({ modules }: HeapProfile): InstancesFinding[] {
 function byLine(module: string, groups: readonly RunInstances[]): OfLine[] {
   const found = new Map<string, OfLine>();
   for (const { frames, thread, made, kept, keptBytes } of groups) {
-    const place = placeOf(frames);
+    const place = hostPlace(frames);
     if (place === undefined) continue;
     const key = `${thread} ${placeKey(place)}`;
     const ofLine = found.get(key) ?? { module, place, made: 0, kept: 0, keptBytes: 0 };
@@ -96,26 +88,4 @@ function byLine(module: string, groups: readonly RunInstances[]): OfLine[] {
     });
   }
   return [...found.values()];
-}
-
-/**
- * Returns the program's own frame and its callers. Some asynchronous calls of a package leave no frame of the
- * program on the engine's stacks; then the package's frame is used.
- */
-function placeOf(frames: readonly RunHostFrame[]): FindingPlace | undefined {
-  const { stack, via } = fromOwn(
-    frames.map((frame) => {
-      const shown = shownFrame(frame);
-      const host = frame.is ?? (frame.glue === undefined ? "script" : (`glue: ${frame.glue}` as const));
-      return { shown, library: libraryOf({ function: shown.function, file: shown.file, host }) };
-    }),
-  );
-  const [own] = stack;
-  if (own?.shown.file === undefined) return undefined;
-  return { path: stack.map(({ shown }) => shown), ...(via === undefined ? {} : { via: via.shown }) };
-}
-
-/** Returns a frame in terms of the original source. */
-function shownFrame({ name, file, line, source }: RunHostFrame): PlaceFrame {
-  return { function: source?.name ?? name, file: source?.file ?? file, line: source?.line ?? line };
 }

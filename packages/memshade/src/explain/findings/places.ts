@@ -7,12 +7,13 @@ import {
   NONE,
   type None,
 } from "../../profile/model/indices.ts";
+import type { RunHostFrame } from "../../profile/model/run.ts";
 import { framesInsideSite, siteFrameOfContext, siteStackOfContext } from "../../profile/model/site-frame.ts";
 import { framesOfStack } from "../../profile/model/stacks.ts";
 import { MODULE_SPAN, type WasteFrame, type WasteIp } from "../../profile/model/waste.ts";
 import { ambiguousFunctions } from "../analyses/ambiguous-functions.ts";
 import { bareName } from "../analyses/frames/function-names.ts";
-import { isLibraryCaller, START_UP } from "../analyses/frames/libraries.ts";
+import { isLibraryCaller, libraryOf, START_UP } from "../analyses/frames/libraries.ts";
 import { fromOwn } from "../analyses/frames/own-place.ts";
 import type { FindingPlace, PlaceFrame } from "./finding-kind.ts";
 
@@ -105,6 +106,28 @@ function placeInSource(profile: HeapProfile, { file, line }: FrameTable, frame: 
 
 function textOf({ strings }: HeapProfile, index: IndexIntoStringTable | None): string | undefined {
   return index === NONE ? undefined : strings[index];
+}
+
+/**
+ * Returns the program's own frame and its callers. Some asynchronous calls of a package leave no frame of the
+ * program on the engine's stacks; then the package's frame is used.
+ */
+export function hostPlace(frames: readonly RunHostFrame[]): FindingPlace | undefined {
+  const { stack, via } = fromOwn(
+    frames.map((frame) => {
+      const shown = shownFrame(frame);
+      const host = frame.is ?? (frame.glue === undefined ? "script" : (`glue: ${frame.glue}` as const));
+      return { shown, library: libraryOf({ function: shown.function, file: shown.file, host }) };
+    }),
+  );
+  const [own] = stack;
+  if (own?.shown.file === undefined) return undefined;
+  return { path: stack.map(({ shown }) => shown), ...(via === undefined ? {} : { via: via.shown }) };
+}
+
+/** Returns a frame in terms of the original source. */
+function shownFrame({ name, file, line, source }: RunHostFrame): PlaceFrame {
+  return { function: source?.name ?? name, file: source?.file ?? file, line: source?.line ?? line };
 }
 
 /** Returns a key for the line of a location, or for its function if no line is known. */

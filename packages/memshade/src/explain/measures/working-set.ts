@@ -252,7 +252,7 @@ function cacheInWords({ workingset }: MeasuredProfiles): string | undefined {
   const locality = workingset?.instances.find(hasLocality)?.locality;
   if (workingset === undefined || locality === undefined) return undefined;
   const kib = (locality.sitesAtLines * workingset.lineBytes) / 1024;
-  const remark = locality.method === "exact" ? "" : " They are estimated from a sample of all lines.";
+  const remark = locality.rate === 1 ? "" : " They are estimated from a sample of all lines.";
   return `Misses are those of a fully associative cache of ${kib} KiB.${remark}`;
 }
 

@@ -25,6 +25,7 @@ import type {
   RunHost,
   RunInstances,
   RunSite,
+  RunStackTakes,
 } from "./run.ts";
 import type { LeakKind, Suppressed } from "./suppression.ts";
 
@@ -99,6 +100,8 @@ export interface ProfileModule {
   readonly bytes?: number | undefined;
   /** Code that created the instances, and how many of them are kept; absent if unknown. */
   readonly instancesBy?: readonly RunInstances[] | undefined;
+  /** Bytes of the module's stack that its host took and never gave back; absent if none are known. */
+  readonly stackTakes?: readonly RunStackTakes[] | undefined;
   /** Some functions that the module exports, if no file is known to contain it. */
   readonly exports?: readonly string[] | undefined;
   readonly allocator?: RunAllocator | undefined;

@@ -1,4 +1,3 @@
-
 /** Function at a source position, as far as known. */
 export interface NativeFunction {
   /** Readable name; undefined if the address has no name. */

@@ -1,4 +1,3 @@
-
 export type ProcessArchitecture = "x86_64" | "aarch64";
 
 /**

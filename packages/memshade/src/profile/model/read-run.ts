@@ -46,6 +46,7 @@ import {
   type RunPlace,
   type RunPlaceFrame,
   type RunSite,
+  type RunStackTakes,
   type RunThreads,
 } from "./run.ts";
 
@@ -143,6 +144,14 @@ const instancesBy = record<RunInstances>({
   keptBytes: count,
 });
 
+const stackTakes = record<RunStackTakes>({
+  function: optional(text),
+  frames: list(hostFrame),
+  calls: count,
+  bytes: count,
+  stackBytes: count,
+});
+
 const module = record<RunModule>({
   index: count,
   name: text,
@@ -165,6 +174,7 @@ const module = record<RunModule>({
   functions: list(record<RunFunction>({ index: integer, name: optional(text), offset: count, end: count })),
   places: optional(list(place)),
   instancesBy: optional(list(instancesBy)),
+  stackTakes: optional(list(stackTakes)),
   notRecorded: optional(settings as Check<Record<string, string>>),
   notTracked: list(text),
 });

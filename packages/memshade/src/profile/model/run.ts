@@ -209,6 +209,8 @@ export interface RunModule {
   places?: RunPlace[] | undefined;
   /** Stacks that created several instances, and how many of them are kept; absent if unknown. */
   instancesBy?: RunInstances[] | undefined;
+  /** Bytes of the module's stack that its host took in several calls and never gave back; absent if none are known. */
+  stackTakes?: RunStackTakes[] | undefined;
   /** Sentences, by tool, that explain why the tool recorded nothing of the module. */
   notRecorded?: Partial<Record<string, string>> | undefined;
   /**
@@ -227,6 +229,20 @@ export interface RunInstances {
   kept: number;
   /** Size of the memories of the kept instances. */
   keptBytes: number;
+}
+
+/** Calls of a module from one stack of the host, each of which lowered the module's stack pointer for good. */
+export interface RunStackTakes {
+  /** Called function; absent if exceptions left it. */
+  function?: string | undefined;
+  /** Innermost first; empty if the stack is unknown. */
+  frames: RunHostFrame[];
+  /** Calls in the instance that has most of them. */
+  calls: number;
+  /** Bytes that these calls took. */
+  bytes: number;
+  /** Size of the instance's stack. */
+  stackBytes: number;
 }
 
 /** Bound on the code size of glue modules, which for example give a function a type and have no allocator. */

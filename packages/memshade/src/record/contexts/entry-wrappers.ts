@@ -32,6 +32,8 @@ export interface WrapperSurroundings {
   leaves: boolean;
   /** True if exceptions of the host may pass through the module. The wrapper then catches and rethrows them. */
   catchesHostExceptions: boolean;
+  /** The program's stack pointer, and the function (its value at the entry) → () to call when an exception leaves; undefined if no tool needs them. */
+  left?: { readonly pointer: number; note(): number } | undefined;
   /**
    * Global with a word that the functions take as a further parameter and return as a further result; −1 if there is
    * none.
@@ -53,6 +55,7 @@ export class EntryWrappers {
    * afterwards.
    */
   readonly #keepsInside: boolean;
+  readonly #left: WrapperSurroundings["left"];
   /** Code before and after the index of the called function, by type. */
   readonly #parts = new Map<FuncType, { before: Uint8Array; after: Uint8Array }>();
 
@@ -61,6 +64,7 @@ export class EntryWrappers {
     const { catchesHostExceptions, leaves, followed, inside, byReference } = surroundings;
     this.#keepsInside = inside >= 0 && !byReference && !leaves;
     this.#catches = catchesHostExceptions && !leaves && (followed.length > 0 || this.#keepsInside);
+    this.#left = this.#catches ? surroundings.left : undefined;
   }
 
   /** Returns the body of the wrapper around `target`. `type` is the type without the carried word. */
@@ -79,10 +83,12 @@ export class EntryWrappers {
 
   #before(type: FuncType): Uint8Array {
     const { followed, inside, carried, leaves, resultsType } = this.#surroundings;
-    const locals = followed.length + (this.#keepsInside ? 1 : 0);
+    const locals = followed.length + (this.#keepsInside ? 1 : 0) + (this.#left === undefined ? 0 : 1);
     const body = new BodyBuilder(Array<number>(locals).fill(I32));
     if (this.#keepsInside)
       body.op("global.get", inside).op("local.set", type.params.length + followed.length);
+    if (this.#left !== undefined)
+      body.op("global.get", this.#left.pointer).op("local.set", type.params.length + locals - 1);
     this.#announce(body);
     followed.forEach((calls, i) => {
       this.#start(body, calls, type.params.length + i);
@@ -147,6 +153,10 @@ export class EntryWrappers {
         }
       });
       this.#putBackInside(body, type);
+      if (this.#left !== undefined) {
+        const pointer = type.params.length + followed.length + (this.#keepsInside ? 1 : 0);
+        body.op("local.get", pointer).op("call", this.#left.note());
+      }
       body.op("rethrow", 0).end();
     }
     this.#putBackInside(body, type);

@@ -14,6 +14,7 @@ export interface EntrySurroundings {
   calls: HookedCalls;
   /** Functions of the allocator. Tools that follow calls observe entries to them only through hooks. */
   internals: ReadonlySet<number>;
+  left: WrapperSurroundings["left"];
 }
 
 /** A word that functions pass from one to the next. */
@@ -40,7 +41,7 @@ export interface EntryListeners {
  * calls.
  */
 export function wrapEntries(
-  { module, leaving, appended, bodies, calls, internals }: EntrySurroundings,
+  { module, leaving, appended, bodies, calls, internals, left }: EntrySurroundings,
   followed: readonly (FollowedCalls & { entries: EntryPoints })[],
   listening: EntryListeners | undefined,
   carried: CarriedWord | undefined,
@@ -50,6 +51,7 @@ export function wrapEntries(
   const references = new Set([...followed, listening].flatMap((each) => each?.entries.referenced ?? []));
   const wrappers = new WrapperKinds({
     inside: listening?.inside ?? -1,
+    left,
     catchesHostExceptions: module.imports.some(
       ({ kind, module: from }) => kind === "function" && !from.startsWith("wasi_"),
     ),

@@ -1,6 +1,6 @@
 import { groupDigits } from "../../profile/model/counted.ts";
 import { type ToolOptions, toInstrumentOptions } from "../tools/run-options.ts";
-import { shadowBytesPerByte } from "../tools/shadow-cost.ts";
+import { costlyFlags, shadowBytesPerByte } from "../tools/shadow-cost.ts";
 
 const MIB = 2 ** 20;
 
@@ -9,10 +9,9 @@ function bytesPerByte(tools: ToolOptions): number {
   return 1 + shadowBytesPerByte(toInstrumentOptions(tools));
 }
 
-/** Returns the given options that make the waste tool record a writer and a reader per byte. */
-function costlyOptions({ tools, waste }: ToolOptions): string | undefined {
-  if (!tools?.includes("waste")) return undefined;
-  const given = [waste?.pairs && "--pairs", waste?.objects && "--objects"].filter(Boolean);
+/** Returns the given options with which tools take many times the program's memory. */
+function costlyOptions(tools: ToolOptions): string | undefined {
+  const given = costlyFlags(toInstrumentOptions(tools));
   return given.length === 0 ? undefined : given.join(" and ");
 }
 

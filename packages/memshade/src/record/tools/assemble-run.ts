@@ -1,7 +1,12 @@
 import { type Bound, boundsMember } from "../../profile/model/bound.ts";
 import { RUN_SCHEMA, RUN_VERSION, type Run } from "../../profile/model/run.ts";
 import { MEMSHADE_VERSION } from "../../profile/model/version.ts";
-import type { ProfileFile } from "./session.ts";
+
+/** A file of a profile, by its name in the run folder. */
+export interface ProfileFile {
+  name: string;
+  contents: string | Uint8Array;
+}
 
 /** A file of a run, with its member of `files`. */
 export interface RunPartFile extends ProfileFile {

@@ -15,7 +15,12 @@ import { HookedCalls } from "../allocator/hooked-calls.ts";
 import { EntryPoints } from "../contexts/entry-points.ts";
 import { LeavingFunctions } from "../contexts/leaving-functions.ts";
 import { ReferenceCalls } from "../contexts/reference-calls.ts";
-import { type CarriedWord, type EntryListeners, wrapEntries } from "../contexts/wrap-entries.ts";
+import {
+  type CarriedWord,
+  type EntryListeners,
+  type EntrySurroundings,
+  wrapEntries,
+} from "../contexts/wrap-entries.ts";
 import { LARGEST_FOLLOWED_BYTES } from "../rewrite/facts/followed-bytes.ts";
 import { type ModuleScan, scanModule } from "../rewrite/facts/module-scan.ts";
 import { findStackPointer } from "../rewrite/facts/stack-pointer.ts";
@@ -213,7 +218,9 @@ class Instrumentation {
     const appended = this.#appended;
     const listening = this.#entryListeners();
     const leaving = new LeavingFunctions(module, this.#scan);
-    const passes = tools.flatMap(({ pass, beside }) => [pass, ...(beside === undefined ? [] : [beside])]);
+    const passes = tools.flatMap(({ pass, beside, stackTakes }) =>
+      [pass, beside, stackTakes].flatMap((each) => each ?? []),
+    );
     // Comes first, because tools after a call use the state that the listeners have left.
     if (listening !== undefined && listening.inside >= 0)
       passes.unshift(new ReferenceCalls(appended, leaving, listening.inside, listening.functions));
@@ -245,7 +252,10 @@ class Instrumentation {
       const shared = { module, appended, bodies, calls };
       const allocating = { ...shared, scan: this.#scan, allocator: this.#allocator, memory: this.#memory };
       if (hooksAllocator) hookAllocator(allocating, recorder, allocations);
-      if (wraps) wrapEntries({ ...shared, leaving, internals }, followed, listening, this.#carried);
+      if (wraps) {
+        const left = this.#leftStack;
+        wrapEntries({ ...shared, leaving, internals, left }, followed, listening, this.#carried);
+      }
     }
     bodies.write();
     return { writer, bodies, start };
@@ -265,6 +275,13 @@ class Instrumentation {
         entered < 0 || isQuiet?.(index) === true ? [] : entered,
       );
     return { functions, functionsFor: told, entries, inside: this.#inside };
+  }
+
+  /** Records how low the stack pointer is when an exception leaves the module. */
+  get #leftStack(): EntrySurroundings["left"] {
+    const note = this.#tools.find(({ stackLeft }) => stackLeft !== undefined)?.stackLeft;
+    const pointer = findStackPointer(this.#module, readNames(this.#module), this.#scan);
+    return note === undefined ? undefined : { pointer, note };
   }
 
   /** Word that functions pass on, for the single tool that has one. */

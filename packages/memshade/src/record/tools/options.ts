@@ -132,9 +132,8 @@ export interface AttributionOptions {
   owners?: boolean | undefined;
 }
 
+/** Options of reuse times and distances, by references to a sample of the lines (SHARDS). */
 export interface LocalityOptions {
-  /** Use every reference, or references to a sample of the lines (SHARDS; the default). */
-  method?: "exact" | "shards";
   /** Sampled share of the lines. Default 0.01. */
   rate?: number | undefined;
   /** Size of the cache whose misses are counted per instruction, bytes. Default 32 KiB. */
@@ -158,6 +157,13 @@ export interface NativeBlocks {
   readonly buckets: number;
 }
 
+/** Address of the table, and the program's stack: its lowest address and its end. */
+export interface StackTakesTable {
+  readonly at: number;
+  readonly start: number;
+  readonly end: number;
+}
+
 /** Addresses of the tables in the shadow memory, in bytes, and their capacities. */
 export interface ShadowLayout {
   /** Program memory covered by counters, bytes. */
@@ -171,6 +177,8 @@ export interface ShadowLayout {
   control: number;
   /** State of the sampling of the host's stacks. */
   hostEntries?: number;
+  /** What the host takes of the program's stack; absent: it cannot take any, or nobody sees that. */
+  stackTakes?: StackTakesTable;
   shapes: number;
   mibs: number;
   mibCapacity: number;

@@ -34,3 +34,15 @@ export function shadowBytesPerByte(options: CostOptions): number {
     0,
   );
 }
+
+/** Options of tools that record a writer and a reader per byte. */
+const COSTLY: Readonly<Partial<Record<ToolName, (options: CostOptions) => (string | false | undefined)[]>>> =
+  {
+    waste: ({ waste }) => [waste?.pairs && "--pairs", waste?.objects && "--objects"],
+  };
+
+/** Returns the given options with which the tools take many times the program's memory. */
+export function costlyFlags(options: CostOptions): string[] {
+  const tools = options.tools ?? [];
+  return tools.flatMap((tool) => COSTLY[tool]?.(options) ?? []).filter((flag) => typeof flag === "string");
+}

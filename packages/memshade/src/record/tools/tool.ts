@@ -62,6 +62,10 @@ export interface WovenTool {
   readonly pass: ToolPass;
   /** Second pass, over the functions that `pass` follows. */
   readonly beside?: ToolPass | undefined;
+  /** Code that the tool adds to functions by which the host moves the stack pointer. */
+  readonly stackTakes?: ToolPass | undefined;
+  /** Function (stack pointer at the entry) → () to call when an exception leaves the module; absent if there is none. */
+  readonly stackLeft?: (() => number) | undefined;
   /**
    * Size of its memory, a multiple of 64 KiB; read when all functions are written. The memory is exported as
    * `memshade.<name>`.

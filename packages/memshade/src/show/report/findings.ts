@@ -72,7 +72,9 @@ export function printRenamed(screen: Screen, functions: RenamedFunctions): void 
     // Parameters are shown if only they changed.
     const names = bareName(old) === bareName(now) ? [old, now] : [bareName(old), bareName(now)];
     const text = names.map(printable).join(" is ").concat(" now");
-    screen.print(MARGIN_TEXT + screen.shorten(text, cutMiddle(text, screen.width - MARGIN)));
+    screen.print(
+      MARGIN_TEXT + screen.shorten(text, (columns) => cutMiddle(text, columns), screen.width - MARGIN),
+    );
   }
   const hiddenCount = renamed.size - shown.length;
   if (hiddenCount > 0) screen.print(faint(`${MARGIN_TEXT}… and ${hiddenCount} more: --wide shows them`));
@@ -178,14 +180,19 @@ function placeInWords(
   const forVia = room - displayWidth(full) - " via ".length;
   const isViaShown = called !== "" && displayWidth(shortenName(called, forVia)) <= forVia;
   if (called !== "" && !isViaShown) screen.isShortened = true;
-  const viaText = isViaShown ? ` via ${screen.shorten(called, shortenName(called, forVia))}` : "";
+  const viaText = isViaShown
+    ? ` via ${screen.shorten(called, (columns) => shortenName(called, columns), forVia)}`
+    : "";
   const forName = room - displayWidth(viaText);
   const line = shortPlace(own);
   if (line !== undefined && forName < Math.min(LEAST_NAME, displayWidth(full))) {
     screen.isShortened = true;
     return { name: cutMiddle(printable(line), Math.max(1, width)), place: "" };
   }
-  return { name: screen.shorten(full, shortenName(full, Math.max(1, forName))), place: place + viaText };
+  return {
+    name: screen.shorten(full, (columns) => shortenName(full, columns), Math.max(1, forName)),
+    place: place + viaText,
+  };
 }
 
 function lineOf(frame: PlaceFrame): string {

@@ -332,7 +332,9 @@ function printStep(screen: Screen, { builds, measure }: Trend, step: TrendStep):
     const name = names[at]!;
     const room = screen.width - figures.length - noise.length;
     screen.print(
-      paint.amount(figures) + screen.shorten(name, cutEnd(printable(name), room)) + paint.faint(noise),
+      paint.amount(figures) +
+        screen.shorten(name, (columns) => cutEnd(printable(name), columns), room) +
+        paint.faint(noise),
     );
   }
   const hiddenCount = step.parts.length - shown.length;

@@ -48,7 +48,7 @@ beforeAll(() => {
     "--exact-histogram",
     "--objects",
     "--locality",
-    "exact",
+    "--locality-rate=1",
     "--who",
   ];
   const { status, stderr } = memshade("run", ...tools, "--out", "run", "shop/shop.wasm");

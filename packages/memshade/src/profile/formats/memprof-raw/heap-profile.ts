@@ -107,6 +107,7 @@ function moduleOf(segment: RawSegment, run: Run | undefined): ProfileModule {
     end: segment.end,
     instances: module?.instances,
     instancesBy: module?.instancesBy,
+    stackTakes: module?.stackTakes,
     bytes: module?.bytes,
     exports: module?.exports,
     allocator: module?.allocator,

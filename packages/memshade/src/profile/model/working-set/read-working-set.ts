@@ -89,7 +89,7 @@ const instance = record<InstanceWorkingSet>({
   ),
   locality: optional(
     record<LocalityRecord>({
-      method: oneOf("exact", "shards"),
+      method: oneOf("shards"),
       references: count,
       sampled: weight,
       rate: weight,
@@ -131,7 +131,7 @@ const profile = record<WorkingSetProfile>({
     owners: optional(flag),
     locality: optional(
       record<LocalityOptionsRecord>({
-        method: oneOf("exact", "shards"),
+        method: oneOf("shards"),
         rate: weight,
         cacheBytes: count,
       }),

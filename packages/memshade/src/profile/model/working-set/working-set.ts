@@ -55,7 +55,7 @@ export interface WorkingSetOptionsRecord {
 }
 
 export interface LocalityOptionsRecord {
-  method: "exact" | "shards";
+  method: "shards";
   rate: number;
   cacheBytes: number;
 }
@@ -183,11 +183,11 @@ export interface LineFill {
 
 /** Locality of one reference stream. Values are lines, weights are references. */
 export interface LocalityRecord {
-  method: "exact" | "shards";
+  method: "shards";
   references: number;
-  /** Weight of the sampled references at the final rate; all of them if the method is exact. */
+  /** References that were followed: those to sampled lines. */
   sampled: number;
-  /** Final sampling rate; 1 if the method is exact. */
+  /** Part of all lines that was sampled. */
   rate: number;
   cold: number;
   /** Pairs (distance, weight) with distances scaled to the whole stream. Distances above 4096 are rounded to 1/32. */

@@ -1,6 +1,4 @@
-import { writeRaw } from "../../../profile/formats/memprof-raw/index.ts";
 import { type Bound, unseenBounds } from "../../../profile/model/bound.ts";
-import { HEAP_INTERVALS_FILE } from "../../../profile/model/over-time/heap-intervals.ts";
 import {
   RUN_FILE,
   type Run,
@@ -8,29 +6,20 @@ import {
   type RunInstances,
   type RunModule,
 } from "../../../profile/model/run.ts";
-import { STATICS_FILE } from "../../../profile/model/statics.ts";
-import { assembleRun, filesOfParts, type RunPart, type RunPartFile } from "../../tools/assemble-run.ts";
-import { HeapSession, type LookThrough } from "../../tools/heap/read/heap-session.ts";
+import { assembleRun, filesOfParts, type ProfileFile } from "../../tools/assemble-run.ts";
+import { HEAP_FILE } from "../../tools/heap/read/heap-session.ts";
 import {
   type DescribeHostFrame,
   HostCallers,
   type ToldStacks,
   withoutStart,
 } from "../../tools/heap/read/host-callers.ts";
-import type { KnownReach } from "../../tools/heap/read/reach/apply-reach.ts";
-import { toSessionOptions } from "../../tools/heap-options.ts";
+import type { KnownReach, LookThrough } from "../../tools/heap/read/reach/apply-reach.ts";
 import type { InstrumentedInfo } from "../../tools/index.ts";
-import { BLOCK_TOOLS } from "../../tools/options.ts";
-import { recordedToolsOf, type ToolOptions } from "../../tools/run-options.ts";
-import type {
-  InstanceHandle,
-  LinesOf,
-  ProfileFile,
-  SharedPlace,
-  ToolSession,
-  TypesOf,
-} from "../../tools/session.ts";
-import { SESSIONS } from "../../tools/sessions.ts";
+import { RecordedModules } from "../../tools/recorded-modules.ts";
+import type { ToolOptions } from "../../tools/run-options.ts";
+import type { InstanceHandle, LinesOf, SharedPlace, ToolSession, TypesOf } from "../../tools/session.ts";
+import { sessionsOf } from "../../tools/sessions.ts";
 import type { ModuleRuns } from "../../tools/waste/read/site-runs.ts";
 import { furtherMemories, type ShadowMemories } from "../instance/host-calls.ts";
 
@@ -109,13 +98,10 @@ function keyOf({ module, thread, stack }: Made): string {
   return `${module} ${thread} ${stack}`;
 }
 
-/** Names of the files of a run, as `run.json` refers to them. */
-export const HEAP_FILE = "heap.memprofraw";
-
 /** What was recorded: the description of the run and the raw MemProf profile. */
 export interface Profile {
   run: Run;
-  /** LLVM raw memory profile, the bytes of `heap.memprofraw`. */
+  /** LLVM raw memory profile, the bytes of `heap.memprofraw`; none if no tool with blocks recorded. */
   raw: Uint8Array;
   /** Files of the other tools, and the heap over time, as `run.files` names them. */
   toolFiles: ProfileFile[];
@@ -145,43 +131,26 @@ export interface RecorderOptions {
   describeFrame?: DescribeHostFrame | undefined;
 }
 
-/** Stands for the shadow memory of modules that have none. */
-const NO_MEMORY = new WebAssembly.Memory({ initial: 0, maximum: 0 });
-
 /** Stands for the bytes of a module that nobody has kept: its functions stay without names. */
 export const UNKNOWN_MODULE: Uint8Array = Uint8Array.of(0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00);
 
 /** One recorded run: instances come and go, profiles are taken at any time. Knows nothing of files and processes. */
 export class Recorder {
   readonly #options: RecorderOptions;
-  readonly #session: HeapSession;
-  readonly #recordsHeap: boolean;
-  /** Sessions of the tools beside the heap profiler. */
-  readonly #sessions: ToolSession[];
+  readonly #sessions: readonly ToolSession[];
+  readonly #modules = new RecordedModules();
   readonly #notes: string[] = [];
   readonly #missing: Bound[] = [];
   readonly #kept = new KeptInstances();
-  #instances = 0;
-  /** Some instance has what the heap profiler records. */
-  #hasHeap = false;
 
   constructor(options: RecorderOptions) {
     this.#options = options;
-    const tools = recordedToolsOf(options.tools);
-    const recordsAllocations = tools.includes("alloc");
-    // Also without the heap tool: it knows the modules and their instances.
-    this.#session = new HeapSession({
-      ...toSessionOptions(options.tools),
-      ...(recordsAllocations ? { counters: "none", includeStack: false } : {}),
-      observesHost: options.observesHost,
-    });
-    this.#recordsHeap = tools.some((tool) => BLOCK_TOOLS.includes(tool));
-    this.#sessions = tools.flatMap((tool) => SESSIONS[tool]?.(options.tools) ?? []);
+    this.#sessions = sessionsOf(options.tools, options.observesHost);
   }
 
   /** Instances added so far, released ones included. */
   get instanceCount(): number {
-    return this.#instances;
+    return this.#modules.instanceCount;
   }
 
   /**
@@ -190,7 +159,7 @@ export class Recorder {
    * @param memories those of the tools that found something to record in it.
    * @param original the bytes of the module before instrumentation, or a function that is asked for them when a
    *   profile is taken.
-   * @param place says which other instances have the same tables for the heap.
+   * @param place says which other instances have the same tables for blocks.
    * @param thread the one that runs it, as `learnStacks` names it.
    */
   addInstance(
@@ -201,22 +170,17 @@ export class Recorder {
     place?: SharedPlace,
     thread = 0,
   ): InstanceHandle {
-    this.#instances++;
-    if (memories.heap !== undefined) this.#hasHeap = true;
-    const handle = this.#session.addInstance(memories.heap ?? NO_MEMORY, info, original, path, place, thread);
+    const handle = this.#modules.add(info, original, path, place, thread);
     for (const session of this.#sessions) {
       const memory = memories[session.tool];
-      if (memory !== undefined) {
-        const tables = furtherMemories(memories, session.tool);
-        session.addInstance(handle, memory, info, original, tables, thread);
-      }
+      if (memory !== undefined)
+        session.addInstance(handle, memory, info, original, furtherMemories(memories, session.tool));
     }
     return handle;
   }
 
   /** A thread tells of stacks of its own that have entered instances. */
   learnStacks(thread: number, told: ToldStacks): void {
-    this.#session.learnStacks(thread, told);
     this.#kept.learnStacks(thread, told);
     for (const session of this.#sessions) session.learnStacks?.(thread, told);
   }
@@ -238,38 +202,38 @@ export class Recorder {
 
   /** What was found in the thread of an instance about its live blocks: for the next profile. */
   setReach(handle: InstanceHandle, reach: KnownReach | undefined): void {
-    this.#session.setReach(handle, reach);
+    for (const session of this.#sessions) session.setReach?.(handle, reach);
   }
 
   /** The profile that it was found for has been taken. */
   forgetReach(): void {
-    this.#session.forgetReach();
+    for (const session of this.#sessions) session.forgetReach?.();
   }
 
   /** How that is found when a profile is taken, for instances of this thread. */
   setLook(handle: InstanceHandle, look: LookThrough): void {
-    this.#session.setLook(handle, look);
+    for (const session of this.#sessions) session.setLook?.(handle, look);
   }
 
   /** The instance is gone: its figures are kept, its memory is not. */
   releaseInstance(handle: InstanceHandle): void {
-    this.#session.releaseInstance(handle);
+    this.#modules.release(handle);
     for (const session of this.#sessions) session.releaseInstance(handle);
   }
 
   /** Whether tables that instances share are still in use. */
   isShared(group: string): boolean {
-    return this.#session.isShared(group);
+    return this.#modules.isShared(group);
   }
 
   /** To be called some times a second while programs run in other threads, see `watchCounters`. */
   watch(isLate: boolean): void {
-    this.#session.watch(isLate);
+    for (const session of this.#sessions) session.watch?.(isLate);
   }
 
   /** The tables of an instance are full: takes over what they hold. */
   flush(handle: InstanceHandle): void {
-    this.#session.flush(handle);
+    for (const session of this.#sessions) session.flush?.(handle);
   }
 
   /**
@@ -285,88 +249,56 @@ export class Recorder {
 
   /** Forgets what was recorded so far. Blocks that are live now stay known and are part of the next profile. */
   reset(): void {
-    this.#session.reset();
     for (const session of this.#sessions) session.reset();
   }
 
   /** The profile up to now. Changes nothing, so that it can be taken while the program runs. */
   takeProfile(end: RunEnd): Profile {
-    const { heap, modules, tool, notTracked, bounds, raw, intervals, rewrittenBytes, statics, host } =
-      this.#session.snapshot(end, this.#options.describeFrame, this.#options.linesOf);
-    // Nobody asked for it by name.
-    const isLeftOut = ({ isEmpty }: ToolSession) =>
-      this.#options.tools.tools === undefined && isEmpty === true;
-    const sessions = this.#sessions.filter((session) => !isLeftOut(session));
-    const isOfObjects =
-      this.#options.tools.tools === undefined &&
-      !this.#hasHeap &&
-      sessions.some(({ tool }) => tool === "objects");
-    const heapPart = this.#recordsHeap && !isOfObjects;
-    const others = sessions.map((session) => ({
-      tool: session.tool,
-      ...session.snapshot(end, {
-        command: this.#options.command,
-        modules,
-        linesOf: this.#options.linesOf,
-        typesOf: this.#options.typesOf,
-        describeFrame: this.#options.describeFrame,
-      }),
+    const { command, program, linesOf, typesOf, describeFrame } = this.#options;
+    const recorded = this.#modules.all;
+    let modules = this.#modules.describe();
+    const snapshots = this.#sessionsWithParts().map((session) => {
+      const facts = { command, modules, recorded, linesOf, typesOf, describeFrame };
+      const snapshot = session.snapshot(end, facts);
+      modules = modules.map((module, index) => ({ ...module, ...snapshot.found?.[index] }));
+      return { tool: session.tool, ...snapshot };
+    });
+    const parts = snapshots.map(({ tool, description, heap, files, shadowBytes, bounds = [] }) => ({
+      tools: { [tool]: description },
+      heap,
+      files,
+      shadowBytes,
+      bounds,
     }));
-    const rawBytes = writeRaw(raw, raw.version);
-    const parts: RunPart[] = others.map(
-      ({ tool: name, description, file, shadowBytes, bounds: ofTool = [] }) => ({
-        tools: { [name]: description },
-        files: [{ member: name, ...file }],
-        shadowBytes,
-        bounds: ofTool,
-      }),
-    );
-    if (heapPart) {
-      const json = (member: "heapIntervals" | "statics", name: string, contents: unknown): RunPartFile => ({
-        member,
-        name,
-        contents: `${JSON.stringify(contents)}\n`,
-      });
-      parts.unshift({
-        tools: { heap: tool },
-        heap: { heap: { ...heap, notTracked }, ...(host === undefined ? {} : { host }) },
-        files: [
-          { member: "heap", name: HEAP_FILE, contents: rawBytes },
-          ...(intervals.instances.length > 0 ? [json("heapIntervals", HEAP_INTERVALS_FILE, intervals)] : []),
-          ...(statics === undefined ? [] : [json("statics", STATICS_FILE, statics)]),
-        ],
-        shadowBytes: heap.profilerBytes,
-        bounds,
-      });
-    }
     const run = assembleRun(
       {
-        command: [...this.#options.command],
-        program: this.#options.program,
+        command: [...command],
+        program,
         end,
-        modules: this.#kept.within(modules, this.#options.describeFrame),
-        notTracked: [...this.#notes, ...others.flatMap(({ keptBack }) => keptBack ?? [])],
+        modules: this.#kept.within(modules, describeFrame),
+        notTracked: [...this.#notes, ...snapshots.flatMap(({ keptBack }) => keptBack ?? [])],
         bounds: this.#missing,
-        rewrittenBytes,
+        rewrittenBytes: this.#modules.rewrittenBytes,
       },
       parts,
     );
+    const files = filesOfParts(parts);
+    const raw = files.find(({ name }) => name === HEAP_FILE)?.contents;
     return {
       run,
-      raw: rawBytes,
-      toolFiles: filesOfParts(parts).filter(({ name }) => name !== HEAP_FILE),
-      siteRuns: others.flatMap(({ siteRuns }) => siteRuns ?? []),
-      warnings: [
-        ...(heapPart ? modules.flatMap(unseenHeap) : []),
-        ...others.flatMap(({ warnings }) => warnings ?? []),
-      ],
+      raw: raw instanceof Uint8Array ? raw : new Uint8Array(),
+      toolFiles: files.filter(({ name }) => name !== HEAP_FILE),
+      siteRuns: snapshots.flatMap(({ siteRuns }) => siteRuns ?? []),
+      warnings: snapshots.flatMap(({ warnings }) => warnings ?? []),
     };
   }
-}
 
-/** What whoever ran a module should know at once: it has a heap as it seems, and nothing of that is in the profile. */
-function unseenHeap({ name, allocator: { doubtful, refused } }: RunModule): string[] {
-  return doubtful === true && refused !== undefined ? [`${name}: ${refused}`] : [];
+  /** If nobody named a tool, only those have a part that found something to record, or the first one. */
+  #sessionsWithParts(): readonly ToolSession[] {
+    if (this.#options.tools.tools !== undefined) return this.#sessions;
+    const filled = this.#sessions.filter(({ isEmpty }) => isEmpty !== true);
+    return filled.length > 0 ? filled : this.#sessions.slice(0, 1);
+  }
 }
 
 /** The files that stand for a profile in a run folder; `run.json` comes last, so that it vouches for the others. */

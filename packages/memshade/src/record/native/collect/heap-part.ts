@@ -3,18 +3,18 @@ import { basename } from "node:path";
 import type { ObjectSegment } from "../../../code/objects/index.ts";
 import { loadObject } from "../../../names/load/objects.ts";
 import { writeRaw } from "../../../profile/formats/memprof-raw/index.ts";
-import { HEAP_INTERVALS_FILE } from "../../../profile/model/over-time/heap-intervals.ts";
 import type { RawSegment } from "../../../profile/model/raw-profile.ts";
-import type { RunEnd, RunHeap, RunModule, RunThreads } from "../../../profile/model/run.ts";
-import { HEAP_FILE, UNKNOWN_MODULE } from "../../host/run/recorder.ts";
-import type { RunPart, RunPartFile } from "../../tools/assemble-run.ts";
+import type { RunHeap, RunModule, RunThreads } from "../../../profile/model/run.ts";
+import { UNKNOWN_MODULE } from "../../host/run/recorder.ts";
+import type { RunPart } from "../../tools/assemble-run.ts";
 import { CONTEXT_BYTES, Context, Control } from "../../tools/heap/layout.ts";
 import type { GranuleCounters } from "../../tools/heap/read/granule-counters.ts";
-import { HeapSession } from "../../tools/heap/read/heap-session.ts";
+import { HeapSession, heapFiles } from "../../tools/heap/read/heap-session.ts";
 import type { KnownReach } from "../../tools/heap/read/reach/apply-reach.ts";
 import { callPath } from "../../tools/heap/read/read-shadow.ts";
 import { UNCOUNTED_SENTENCE } from "../../tools/heap/read/uncounted.ts";
 import type { InstrumentedInfo } from "../../tools/options.ts";
+import { RecordedModules } from "../../tools/recorded-modules.ts";
 import { Header, MOST_THREADS, Place, THREAD_BYTES, Thread } from "../layout.ts";
 import { NATIVE_LAYOUT } from "../memory-layout.ts";
 import { errorInWords } from "../start/error-in-words.ts";
@@ -148,7 +148,6 @@ export interface RecordedBlocks {
   isMarked: boolean;
   /** True if no tool can count its accesses. */
   isLeftAlone: boolean;
-  end: RunEnd;
   reach: KnownReach | undefined;
 }
 
@@ -159,7 +158,7 @@ export interface HeapPart {
 }
 
 export function heapPart({ memory, counters, names, modules, ours, ...options }: RecordedBlocks): HeapPart {
-  const { clock, mappings, isMarked, isLeftAlone, end, reach } = options;
+  const { clock, mappings, isMarked, isLeftAlone, reach } = options;
   const view = new DataView(memory);
   if (clock === "wall") setClock(view);
   const isCounted = view.getUint32(Header.isCounting, true) !== 0;
@@ -171,27 +170,19 @@ export function heapPart({ memory, counters, names, modules, ours, ...options }:
     includeAllocator: false,
     followsBlocks: isCounted,
   });
-  const instance = session.addInstance(
-    { buffer: memory, counters: counters ?? NO_COUNTERS },
-    { ...PROCESS_INFO, clock, tools: [isCounted ? "heap" : "alloc"] },
-    UNKNOWN_MODULE,
-    null,
-  );
+  const info: InstrumentedInfo = { ...PROCESS_INFO, clock, tools: [isCounted ? "heap" : "alloc"] };
+  const recorded = new RecordedModules();
+  const instance = recorded.add(info, UNKNOWN_MODULE, null);
+  session.addInstance(instance, { buffer: memory, counters: counters ?? NO_COUNTERS }, info);
   session.setReach(instance, reach);
-  const { heap, tool, notTracked, bounds, raw, intervals } = session.snapshot(end);
+  const facts = { recorded: recorded.all, modules: recorded.describe() };
+  const { heap, tool, notTracked, bounds, raw, ...files } = session.figures(facts);
   const contexts = raw.contexts.map((context) => ({ ...context, pcs: withoutOurs(context.pcs, ours) }));
   const contents = writeRaw({ ...raw, contexts, segments: modules.map(segmentOf) }, raw.version);
   const uncounted = isMarked ? UNCOUNTED_BUT_MARKED : isLeftAlone ? UNCOUNTED : `${UNCOUNTED} ${BY_HEAP}`;
   // A forked process frees blocks of its parent. Such releases do not make its own figures lower bounds.
   const own =
     view.getUint32(Header.parent, true) === 0 ? bounds : bounds.filter(({ are }) => are !== "least");
-  const files: RunPartFile[] = [{ member: "heap", name: HEAP_FILE, contents }];
-  if (intervals.instances.length > 0)
-    files.push({
-      member: "heapIntervals",
-      name: HEAP_INTERVALS_FILE,
-      contents: `${JSON.stringify(intervals)}\n`,
-    });
   return {
     heap: {
       ...heap,
@@ -203,7 +194,7 @@ export function heapPart({ memory, counters, names, modules, ours, ...options }:
     },
     part: {
       tools: { heap: mappings ? { ...tool, mappings } : tool },
-      files,
+      files: heapFiles(contents, files),
       shadowBytes: heap.profilerBytes,
       bounds: own,
     },

@@ -1,8 +1,8 @@
 import type { CpuSamples } from "../../../profile/model/cpu.ts";
 import type { Run, RunChild } from "../../../profile/model/run.ts";
+import type { ProfileFile } from "../../tools/assemble-run.ts";
 import type { GranuleCounters } from "../../tools/heap/read/granule-counters.ts";
 import type { KnownReach } from "../../tools/heap/read/reach/apply-reach.ts";
-import type { ProfileFile } from "../../tools/session.ts";
 import type { InsertedTool } from "../native-tool.ts";
 import type { RewrittenFile } from "../rewritten/rewrite-files.ts";
 import type { NativeWorkingSetSession } from "../tools/working-set/read/native-session.ts";

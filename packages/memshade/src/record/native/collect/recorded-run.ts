@@ -343,7 +343,6 @@ export function recordedRun(
           clock,
           mappings,
           isMarked: ofTool?.part?.tools.workingset !== undefined,
-          end,
           isLeftAlone: program.isLeftAlone === true,
           reach: found.reach ?? (noReach === true ? NOT_ASKED : undefined),
         })

@@ -25,15 +25,9 @@ import { TableCache } from "../tables/tables-file.ts";
 import { nativeTool } from "../tools/index.ts";
 import { enterNamespace, type Mount, type Namespace, STEP } from "./enter-namespace.ts";
 import { sumOfContent } from "./file-sums.ts";
+import { LaterFiles, Remembered } from "./later-files.ts";
 import { loaderCopy } from "./loader-copy.ts";
-import {
-  LaterFiles,
-  laterInWords,
-  notCounted,
-  othersInWords,
-  Remembered,
-  readInWords,
-} from "./not-counted.ts";
+import { laterInWords, notCounted, othersInWords, readInWords } from "./not-counted.ts";
 import { keepOriginals, writeOriginals } from "./original-files.ts";
 import { type Redirected, redirect, tableBytesFor, withInterpreter } from "./redirections.ts";
 import { isRewritten, type RewrittenFile, rewriteFiles } from "./rewrite-files.ts";

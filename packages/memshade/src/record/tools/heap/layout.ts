@@ -176,6 +176,31 @@ export const HOST_KIND_BYTES = 16;
 export const HOST_KINDS = 128;
 export const HOST_PATHS = 512;
 
+/** Bytes of the program's stack that calls of the host took and did not give back: this head, then the takes in order. */
+export const StackTakes = {
+  count: 0,
+  /** The highest `count` so far. */
+  most: 4,
+  /** Takes beyond the list. */
+  furtherCalls: 8,
+  furtherBytes: 12,
+} as const;
+export const STACK_TAKES_HEAD_BYTES = 16;
+export const StackTake = {
+  /** The stack pointer before and after. */
+  from: 0,
+  to: 4,
+  /** Index, in the original module, of the function that the host called. */
+  mover: 8,
+  /** Number of the host's stack, 0 if the host was not asked. */
+  caller: 12,
+} as const;
+export const STACK_TAKE_BYTES = 16;
+/** Mover of a take that has none: an exception left the frames of the program. */
+export const LEFT_BY_EXCEPTION = 0xffffffff;
+/** Bound on the number of times the host is asked for a stack. */
+export const MOST_STACK_TAKES = 4096;
+
 /** Accesses to a granule of static data beyond the range of its counter. An empty entry is zero. */
 export const Fold = {
   address: 0,

@@ -2,7 +2,15 @@ import { UserError } from "../../../ground/bytes/errors.ts";
 import { groupDigits } from "../../../profile/model/counted.ts";
 import type { HostStacks } from "../heap-options.ts";
 import type { ShadowLayout } from "../options.ts";
-import { CONTROL_BYTES, HOST_ENTRIES_BYTES, RECORD_BYTES, REGION_BITS } from "./layout.ts";
+import {
+  CONTROL_BYTES,
+  HOST_ENTRIES_BYTES,
+  MOST_STACK_TAKES,
+  RECORD_BYTES,
+  REGION_BITS,
+  STACK_TAKE_BYTES,
+  STACK_TAKES_HEAD_BYTES,
+} from "./layout.ts";
 import { placeTables } from "./place-tables.ts";
 
 const KIB = 1024;
@@ -30,6 +38,7 @@ const THREAD_STACKS = 64;
  * host continues from there.
  */
 const STACK_BASE_BYTES = 64;
+const STACK_TAKES_BYTES = STACK_TAKES_HEAD_BYTES + MOST_STACK_TAKES * STACK_TAKE_BYTES;
 const HISTOGRAM_BYTES = 256 * MIB;
 const DEFAULT_CONTEXTS = 64 * KIB;
 const DEFAULT_BLOCKS = 4 * MIB;
@@ -44,6 +53,8 @@ export interface LayoutWishes {
   histograms: boolean;
   shared?: boolean;
   asksHost?: boolean;
+  /** The program's stack, if the host can take bytes of it. */
+  movableStack?: { readonly start: number; readonly end: number } | undefined;
 }
 
 function roundUp(value: number, to: number): number {
@@ -69,7 +80,9 @@ export function planLayout(wishes: LayoutWishes): ShadowLayout {
   const directory = marks + coveredBytes * MARKS_PER_BYTE;
   const control = roundUp(directory + (coveredBytes / REGION_BYTES) * DIRECTORY_ENTRY_BYTES, CONTROL_BYTES);
   const hostEntries = wishes.asksHost === true ? control + CONTROL_BYTES : undefined;
-  const shapes = control + CONTROL_BYTES + (hostEntries === undefined ? 0 : HOST_ENTRIES_BYTES);
+  const hostEnd = control + CONTROL_BYTES + (hostEntries === undefined ? 0 : HOST_ENTRIES_BYTES);
+  const { movableStack } = wishes;
+  const shapes = roundUp(hostEnd + (movableStack === undefined ? 0 : STACK_TAKES_BYTES), CONTROL_BYTES);
   const { tablesEnd, ...tables } = placeTables(shapes, contexts);
   const records = roundUp(tablesEnd, RECORD_BYTES);
   const histogramBytes = wishes.histograms ? HISTOGRAM_BYTES : 0;
@@ -91,6 +104,9 @@ export function planLayout(wishes: LayoutWishes): ShadowLayout {
     directory,
     control,
     ...(hostEntries === undefined ? {} : { hostEntries }),
+    ...(movableStack === undefined
+      ? {}
+      : { stackTakes: { at: hostEnd, start: movableStack.start, end: movableStack.end } }),
     ...tables,
     records,
     recordCapacity,
@@ -162,6 +178,9 @@ export function runtimeConstants(
     STACK: layout.stack,
     HOST_STACKS: HOST_STACKS[hostStacks],
     HOST_ENTRIES: layout.hostEntries ?? 0,
+    PROGRAM_STACK_START: layout.stackTakes?.start ?? 0,
+    PROGRAM_STACK_END: layout.stackTakes?.end ?? 0,
+    STACK_TAKES: layout.stackTakes?.at ?? 0,
     WALL_CLOCK: wallClock ? 1 : 0,
     SHARED: layout.stackCount > 1 ? 1 : 0,
     FIRST_STACK: layout.stack,

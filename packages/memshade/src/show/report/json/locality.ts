@@ -4,8 +4,7 @@ import {
   COMMON_CACHES,
   FootprintCurve,
   LINE_BYTES,
-  MissRatioCurve,
-  ReuseTimeModel,
+  type MissRatioCurve,
   shardsCurve,
   summarize,
   ValueHistogram,
@@ -18,13 +17,10 @@ function histogramOf(entries: readonly (readonly [number, number])[]): ValueHist
   return histogram;
 }
 
-/** Returns the curve of a recorded stream: exact, or with the correction of SHARDS. */
+/** Returns the curve of a sampled stream, with the correction of SHARDS. */
 export function missRatioCurve(locality: LocalityRecord): MissRatioCurve {
-  const { method, references, sampled, rate, cold } = locality;
-  const distances = histogramOf(locality.distances);
-  return method === "exact"
-    ? new MissRatioCurve(distances, cold, references)
-    : shardsCurve({ references, sampled, rate, cold, distances });
+  const { references, sampled, rate, cold } = locality;
+  return shardsCurve({ references, sampled, rate, cold, distances: histogramOf(locality.distances) });
 }
 
 /** Smallest cache of a curve from samples: sampling does not resolve shorter distances. */
@@ -35,11 +31,11 @@ const SMALLEST_SAMPLED_WINDOW = 1024;
 export function curveSizes(locality: LocalityRecord): number[] {
   const most = linesOf(locality);
   const sizes: number[] = [];
-  for (let power = 1; ; power *= 2)
-    for (const quarter of power < 4 ? [4] : [4, 5, 6, 7]) {
+  for (let power = SMALLEST_SAMPLED_LINES; ; power *= 2)
+    for (const quarter of [4, 5, 6, 7]) {
       const size = (power * quarter) / 4;
-      if (locality.method === "exact" || size >= SMALLEST_SAMPLED_LINES) sizes.push(size);
-      if (size >= most && sizes.length > 0) return sizes;
+      sizes.push(size);
+      if (size >= most) return sizes;
     }
 }
 
@@ -50,46 +46,31 @@ export function linesOf({ cold, rate }: LocalityRecord): number {
 
 /** Returns fp(T): the mean number of distinct lines in windows of T references, T in powers of two. */
 export function footprintOf(locality: LocalityRecord): { references: number; lines: number }[] {
-  const { references, rate, method, cold } = locality;
-  const profile = reuseProfile(locality);
-  const footprint = new FootprintCurve(profile);
-  const model = new ReuseTimeModel(profile);
-  const isBounded =
-    method === "shards" && Math.abs(locality.lasts.reduce((sum, [, weight]) => sum + weight, 0) - cold) > 0.5;
-  const points: { references: number; lines: number }[] = [];
-  for (let window = method === "exact" ? 1 : SMALLEST_SAMPLED_WINDOW; window <= references; window *= 2) {
-    // Last references of dropped lines are unknown, so the windows are derived from reuse times.
-    const lines = isBounded
-      ? Math.min(cold, model.expectedDistance(window) + model.survival(0))
-      : footprint.at(window);
-    points.push({ references: window, lines: Math.min(window, lines / rate) });
-  }
-  return points;
-}
-
-function reuseProfile(locality: LocalityRecord) {
-  return {
-    references: locality.references,
+  const { references, rate } = locality;
+  const footprint = new FootprintCurve({
+    references,
     lines: locality.cold,
     times: histogramOf(locality.times),
-    distances: histogramOf(locality.distances),
     firsts: histogramOf(locality.firsts),
     lasts: histogramOf(locality.lasts),
-  };
+  });
+  const points: { references: number; lines: number }[] = [];
+  for (let window = SMALLEST_SAMPLED_WINDOW; window <= references; window *= 2)
+    points.push({ references: window, lines: Math.min(window, footprint.at(window) / rate) });
+  return points;
 }
 
 /** Returns curves and histograms as JSON: sizes in lines and bytes, ratios from 0 to 1. */
 export function localityJson(locality: LocalityRecord) {
-  const { method, rate } = locality;
+  const { rate } = locality;
   const curve = missRatioCurve(locality);
   const distances = histogramOf(locality.distances);
   const times = histogramOf(locality.times);
   const bins = (histogram: ValueHistogram) =>
     binned(histogram).map((weight, bin) => ({ from: binStart(bin), references: weight / rate }));
   const point = (size: number) => ({ lines: size, bytes: size * LINE_BYTES, missRatio: curve.at(size) });
-  const model = method === "exact" ? new ReuseTimeModel(reuseProfile(locality)) : undefined;
   return {
-    method: method === "exact" ? "exact" : "SHARDS",
+    method: "SHARDS",
     rate,
     references: locality.references,
     lines: linesOf(locality),
@@ -98,9 +79,6 @@ export function localityJson(locality: LocalityRecord) {
     reuseDistance: { unit: "lines", ...summarize(distances), bins: bins(distances) },
     reuseTime: { unit: "references", ...summarize(times), bins: bins(times) },
     footprint: footprintOf(locality),
-    ...(model === undefined
-      ? {}
-      : { aet: curveSizes(locality).map((size) => ({ lines: size, missRatio: model.missRatio(size) })) }),
     sites: localitySites(locality),
   };
 }

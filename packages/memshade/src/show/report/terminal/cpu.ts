@@ -37,7 +37,9 @@ export function cpuReport(profile: CpuProfile, options: CpuReportOptions): strin
   );
   if (command.length > 0) {
     const line = printable(commandLine(command));
-    screen.print(screen.paint.faint(screen.shorten(line, cutMiddle(line, screen.width))));
+    screen.print(
+      screen.paint.faint(screen.shorten(line, (columns) => cutMiddle(line, columns), screen.width)),
+    );
   }
   printGaps(screen, notTracked);
   screen.print("");
@@ -111,7 +113,11 @@ function printPlace(screen: Screen, profile: CpuProfile, { frame, value, via, pa
   const place = shortPlace(samples.frames[frame]!);
   const at = place === undefined ? "" : `  ${printable(place)}`;
   const most = screen.width - lead.length - displayWidth(at);
-  const library = screen.shorten(called, cutMiddle(printable(called), Math.max(0, most - LEAST_NAME)));
+  const library = screen.shorten(
+    called,
+    (columns) => cutMiddle(printable(called), columns),
+    Math.max(0, most - LEAST_NAME),
+  );
   const room = Math.min(screen.width - 40, most - displayWidth(library));
   const text = screen.fit(samples.frames[frame]!.function, Math.max(LEAST_NAME, room));
   screen.print(`${screen.paint.amount(lead)}${text}${at}${library}`);

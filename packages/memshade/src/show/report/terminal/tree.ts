@@ -75,7 +75,7 @@ export function callTreeReport(tree: CallTree, options: CallTreeReportOptions): 
     strong,
   );
   const input = printable(options.input);
-  screen.print(faint(screen.shorten(input, cutMiddle(input, screen.width))));
+  screen.print(faint(screen.shorten(input, (columns) => cutMiddle(input, columns), screen.width)));
   printGaps(screen, options.gaps);
   if (tree.roots.length === 0) {
     screen.print("", `Nothing was counted: no call path has ${metric.title}.`);

@@ -69,7 +69,7 @@ export function wasteReport(file: WasteFile, options: WasteReportOptions): strin
   const { end } = options;
   screen.printEnds("Wasted memory operations", end === undefined ? "" : endInWords(end), screen.paint.strong);
   const line = printable(file.command);
-  screen.print(screen.paint.faint(screen.shorten(line, cutMiddle(line, screen.width))));
+  screen.print(screen.paint.faint(screen.shorten(line, (columns) => cutMiddle(line, columns), screen.width)));
   printGaps(screen, file.notTracked);
   printModules(screen, file.modules ?? []);
   if (file.modules?.length === 0) {

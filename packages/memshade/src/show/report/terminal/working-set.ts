@@ -354,20 +354,17 @@ const CACHES_BEYOND = 1;
 /** Prints miss ratios of caches, footprints and the instructions that miss, recorded with `--locality`. */
 function printLocality(screen: Screen, locality: LocalityRecord, rows: number | undefined): void {
   const { paint } = screen;
-  const { references, rate, method } = locality;
+  const { references, rate } = locality;
   const lines = linesOf(locality);
-  const methodText =
-    method === "exact"
-      ? "exact"
-      : `SHARDS, ${formatPercent(rate, 1)}: ${formatCount(locality.sampled)} references`;
+  const methodText = `SHARDS, ${formatPercent(rate, 1)}: ${formatCount(locality.sampled)} references`;
   screen.print("", paint.strong("Locality"));
   screen.print(
     paint.faint(`${formatCount(references)} references to ${plural(lines, "line")}; ${methodText}`),
   );
-  if (method === "shards" && locality.cold < FEW_LINES)
+  if (rate < 1 && locality.cold < FEW_LINES)
     screen.print(
       paint.warning(
-        `A sample of ${plural(Math.round(locality.cold), "line")} says little: --locality exact follows all of them.`,
+        `A sample of ${plural(Math.round(locality.cold), "line")} says little: --locality-rate 1 follows all of them.`,
       ),
     );
   printCurve(screen, locality);

@@ -1,18 +1,16 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { cacheSizesUpTo, meanAbsoluteError } from "../../../../../../bench/locality/compare-curves.ts";
 import {
   binned,
   binOf,
   binStart,
   FootprintCurve,
   MissRatioCurve,
-  ReuseTimeModel,
   shardsCurve,
   summarize,
   ValueHistogram,
 } from "../../../../src/explain/analyses/locality.ts";
-import { curveOf, reuseOfTrace } from "./reuse-of-trace.ts";
+import { curveOf, reuseOfTrace } from "../../../support/reuse-of-trace.ts";
 
 const stream = fc.array(fc.nat(40), { minLength: 1, maxLength: 300 });
 
@@ -35,23 +33,6 @@ function footprintByWindows(lines: readonly number[], window: number): number {
   for (let start = 0; start + window <= lines.length; start++)
     sum += new Set(lines.slice(start, start + window)).size;
   return sum / (lines.length - window + 1);
-}
-
-/** A reproducible stream with hot and cold lines and passes over arrays, as programs have. */
-function mixedStream(length: number): number[] {
-  let state = 12345;
-  const random = (below: number) => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return Math.floor((state / 2 ** 32) * below);
-  };
-  const lines: number[] = [];
-  while (lines.length < length) {
-    const kind = random(10);
-    if (kind < 6) for (let i = 0; i < 20; i++) lines.push(random(500));
-    else if (kind < 9) for (let i = 0; i < 200; i++) lines.push(1000 + random(6000));
-    else for (let i = 0; i < 3000; i++) lines.push(10_000 + i);
-  }
-  return lines.slice(0, length);
 }
 
 describe("miss-ratio curves", () => {
@@ -99,17 +80,6 @@ describe("footprints", () => {
           expect(curve.at(window + 1)).toBeGreaterThanOrEqual(curve.at(window) - 1e-9);
       }),
     );
-  });
-});
-
-describe("estimates from reuse times", () => {
-  it("are near the exact curve on a mixed stream", () => {
-    const profile = reuseOfTrace(mixedStream(20_000));
-    const sizes = cacheSizesUpTo(profile.lines);
-    const exact = curveOf(profile);
-    const model = new ReuseTimeModel(profile);
-    const estimated = { at: (size: number) => model.missRatio(size) };
-    expect(meanAbsoluteError(exact, estimated, sizes)).toBeLessThan(0.05);
   });
 });
 

@@ -1,11 +1,6 @@
 import { describe, expect, it } from "vitest";
-import {
-  FootprintCurve,
-  ReuseTimeModel,
-  shardsCurve,
-  ValueHistogram,
-} from "../../../../src/explain/analyses/locality.ts";
-import { curveOf, reuseOfTrace } from "./reuse-of-trace.ts";
+import { FootprintCurve, shardsCurve, ValueHistogram } from "../../../../src/explain/analyses/locality.ts";
+import { curveOf, reuseOfTrace } from "../../../support/reuse-of-trace.ts";
 
 const [a, b, c] = [10, 20, 30];
 const TRACE = [a, b, a, c, b, a];
@@ -39,15 +34,6 @@ describe("the trace a b a c b a", () => {
   it("has the footprints 1, 2, 2.75, 3, 3, 3", () => {
     const curve = new FootprintCurve(profile);
     expect([1, 2, 3, 4, 5, 6].map((window) => curve.at(window))).toEqual([1, 2, 2.75, 3, 3, 3]);
-  });
-
-  it("gives StatStack's and AET's estimates", () => {
-    const model = new ReuseTimeModel(profile);
-    expect([0, 1, 2, 3].map((time) => model.survival(time))).toEqual([1, 1, 5 / 6, 0.5]);
-    expect(model.expectedDistance(2)).toBeCloseTo(1, 12);
-    expect(model.expectedDistance(3)).toBeCloseTo(11 / 6, 12);
-    expect(model.missRatio(1)).toBeCloseTo(1, 12);
-    expect(model.missRatio(2)).toBeCloseTo(5 / 6, 12);
   });
 
   it("is estimated from a and c alone at a rate of one half", () => {

@@ -76,7 +76,7 @@ describe("the parts of tables that are used", () => {
         workingset: {
           interval: 100_000,
           attribution: { firstTouch: true, owners: true, fill: true },
-          locality: { method: "exact" },
+          locality: { rate: 1 },
         },
       },
     ],

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { LaterFiles } from "../../../../src/record/native/rewritten/not-counted.ts";
+import { LaterFiles } from "../../../../src/record/native/rewritten/later-files.ts";
 
 describe("files that a program meets later", () => {
   let folder: string;

@@ -12,6 +12,7 @@ import {
 import { type LocalityTables, readLocality } from "../../../../src/record/tools/working-set/locality/read.ts";
 import { WorkingSetReader } from "../../../../src/record/tools/working-set/read/working-set-session.ts";
 import { wat } from "../../../support/assemble.ts";
+import { reuseOfTrace } from "../../../support/reuse-of-trace.ts";
 
 function locality(
   body: string,
@@ -34,15 +35,8 @@ function locality(
   return readLocality(shadow, tables, new WorkingSetReader(shadow, layout).read().accesses);
 }
 
-/** Tables that a sample of all lines shares with the exact method. */
-const pick = ({ distances, times, firsts, cold, sites }: LocalityTables) => ({
-  distances,
-  times,
-  firsts,
-  cold,
-  sites,
-});
-const exact = (body: string, memory?: string) => locality(body, { method: "exact" }, memory);
+/** Locality of all lines: only repeated references to a line in straight code are left out. */
+const all = (body: string, memory?: string) => locality(body, { rate: 1 }, memory);
 const sum = (entries: readonly [number, number][]) =>
   entries.reduce((total, [, weight]) => total + weight, 0);
 
@@ -55,81 +49,70 @@ const sweeps = (lines: number, rounds: number, stride = 64) => `
       (br_if $line (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (i32.const ${lines}))))
     (br_if $round (i32.lt_u (local.tee $j (i32.add (local.get $j) (i32.const 1))) (i32.const ${rounds}))))`;
 
-describe("exact references", () => {
+/** What the oracle says of a trace of lines. */
+const ofTrace = (lines: readonly number[]) => {
+  const { times, distances, lines: cold } = reuseOfTrace(lines);
+  return { times: times.entries(), distances: distances.entries(), cold, sampled: lines.length };
+};
+
+describe("references", () => {
   it("are one per line of an access, lower line first", () => {
-    const crossing = exact(
+    const crossing = all(
       "(drop (i64.load offset=60 align=1 (local.get $a))) (drop (i32.load (local.get $a)))",
     );
-    expect(crossing).toMatchObject({ references: 3, cold: 2, distances: [[1, 1]], times: [[2, 1]] });
+    expect(crossing).toMatchObject({ sampled: 3, cold: 2, distances: [[1, 1]] });
   });
 
   it("are one for an atomic access", () => {
-    const atomic = exact("(drop (i32.atomic.rmw.add (local.get $a) (i32.const 1)))", "4 4 shared");
+    const atomic = all("(drop (i32.atomic.rmw.add (local.get $a) (i32.const 1)))", "4 4 shared");
     expect(atomic).toMatchObject({ references: 1, cold: 1 });
   });
 
   it("of a copy are those to its source and then those to its destination", () => {
     const copy = "(memory.copy (i32.const 0x2000) (local.get $a) (i32.const 128))";
-    const found = exact(`${copy} (drop (i32.load (i32.const 0x2040))) (drop (i32.load (local.get $a)))`);
+    const another = `(loop $l (drop (i32.load (local.get $n)))
+      (br_if $l (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (i32.const 50))))`;
+    const found = all(`${copy} ${another} (drop (i32.load offset=64 (local.get $a)))`);
     expect(found).toMatchObject({
-      references: 6,
-      cold: 4,
+      sampled: 55,
+      cold: 5,
       distances: [
-        [0, 1],
+        [0, 49],
         [3, 1],
       ],
     });
   });
 
   it("of nothing are none", () => {
-    expect(exact("(memory.fill (local.get $a) (i32.const 1) (i32.const 0))")).toMatchObject({
-      references: 0,
+    expect(all("(memory.fill (local.get $a) (i32.const 1) (i32.const 0))")).toMatchObject({
+      sampled: 0,
       distances: [],
     });
   });
 
   it("keep their order when stamps are given anew many times", () => {
-    const found = exact(sweeps(100, 1000));
+    const found = all(sweeps(100, 1000));
     expect(found.renumbered).toBeGreaterThan(5);
-    expect(found).toMatchObject({ references: 100_000, cold: 100, distances: [[99, 99_900]] });
+    expect(found).toMatchObject({ references: 100_000, rate: 1, cold: 100, distances: [[99, 99_900]] });
     expect(found.times).toEqual([[100, 99_900]]);
   });
 
   it("are charged to the instructions that make them", () => {
-    const found = locality(sweeps(100, 10), { method: "exact", cacheBytes: 64 * 64 });
+    const found = locality(sweeps(100, 10), { rate: 1, cacheBytes: 64 * 64 });
     expect(found.sites).toMatchObject([{ references: 1000, misses: 1000, cold: 100 }]);
-    const larger = locality(sweeps(100, 10), { method: "exact", cacheBytes: 100 * 64 });
+    const larger = locality(sweeps(100, 10), { rate: 1, cacheBytes: 100 * 64 });
     expect(larger.sites).toMatchObject([{ references: 1000, misses: 100, cold: 100 }]);
-  });
-
-  it("of an access that traps are not counted", () => {
-    const body = `(block (drop (i32.load (local.get $a)))) (if (local.get $n) (then (drop (i32.load (i32.const -4)))))`;
-    const module = wat(`(module (memory 1 1) (func (export "run") (param $a i32) (param $n i32) ${body}))`);
-    const { bytes, info } = instrument(module, {
-      tools: ["workingset"],
-      workingset: { locality: { method: "exact" } },
-    });
-    const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes as BufferSource));
-    expect(() => (exports.run as (a: number, n: number) => void)(0, 1)).toThrow(/out of bounds/);
-    const tables = localityLayoutOf(info.toolLayouts?.workingset as WorkingSetLayout);
-    const memory = exports["memshade.workingset"] as WebAssembly.Memory;
-    expect(readLocality(memory, tables as NonNullable<typeof tables>, 0).references).toBe(1);
   });
 });
 
 describe("sampled references", () => {
-  it("to all lines have the distances of all references", () => {
-    const all = locality(sweeps(100, 1000), { rate: 1 });
-    expect(all).toMatchObject({ references: 100_000, rate: 1, cold: 100, distances: [[99, 99_900]] });
-  });
-
-  it("in a row to one line are the references of the exact method", () => {
+  it("in a row to one line are those of the trace", () => {
     const masked = `(loop $more
       (drop (i32.load (i32.and (i32.mul (local.get $i) (i32.const 12)) (i32.const 0xfffc))))
       (br_if $more (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (i32.const 50000))))`;
-    const { distances, times, cold, sites } = exact(masked);
-    expect(sum(distances.filter(([distance]) => distance === 0))).toBeGreaterThan(30_000);
-    expect(locality(masked, { rate: 1 })).toMatchObject({ distances, times, cold, sites, sampled: 50_000 });
+    const expected = ofTrace(Array.from({ length: 50_000 }, (_, i) => ((i * 12) & 0xfffc) >>> 6));
+    expect(sum(expected.distances.filter(([distance]) => distance === 0))).toBeGreaterThan(30_000);
+    expect(all(masked)).toMatchObject(expected);
   });
 
   describe.each([0.01, 0.05, 0.125, 0.3, 1])("of which a part of %d is", (rate) => {
@@ -195,7 +178,7 @@ describe("sampled references", () => {
     for (const [time] of tenth.times) expect(time).toBe(2000);
   });
 
-  it.each([8, -8, 4, 32])("of a loop that walks in steps of %i are those of the exact method", (stride) => {
+  it.each([8, -8, 4, 32])("of a loop that walks in steps of %i are those of the trace", (stride) => {
     const walk = `
       (loop $round
         (local.set $i (i32.const ${stride < 0 ? 0x8000 : 0x1000}))
@@ -205,9 +188,9 @@ describe("sampled references", () => {
           (local.set $i (i32.add (local.get $i) (i32.const ${stride})))
           (br_if $l (local.tee $n (i32.sub (local.get $n) (i32.const 1)))))
         (br_if $round (i32.lt_u (local.tee $j (i32.add (local.get $j) (i32.const 1))) (i32.const 20))))`;
-    const found = locality(walk, { rate: 1 });
-    expect(pick(found)).toEqual(pick(exact(walk)));
-    expect(found.sampled).toBe(20 * 1024);
+    const first = stride < 0 ? 0x8000 : 0x1000;
+    const lines = Array.from({ length: 20 * 1024 }, (_, i) => (first + stride * (i % 1024)) >>> 6);
+    expect(all(walk)).toMatchObject(ofTrace(lines));
   });
 
   it.each(
@@ -258,7 +241,6 @@ describe("sampled references", () => {
 
 describe("options of the locality", () => {
   it.each([
-    [{ method: "exact", rate: 0.5 }, /takes no rate/],
     [{ rate: 0 }, /rate .* must be between/],
     [{ rate: 2 }, /rate .* must be between/],
     [{ cacheBytes: 63 }, /size of the cache must be/],
@@ -268,13 +250,10 @@ describe("options of the locality", () => {
 });
 
 describe("beside intervals of real time, references", () => {
-  it.each([{ method: "exact" }, { method: "shards", rate: 0.2 }] as const)(
-    "are those of virtual time: %j",
-    (options) => {
-      const body = sweeps(300, 40);
-      const inTime = locality(body, options, "4 4", { unit: "wall", interval: 2e6 });
-      expect(inTime.references).toBe(300 * 40);
-      expect(inTime).toEqual(locality(body, options));
-    },
-  );
+  it.each([{ rate: 1 }, { rate: 0.2 }])("are those of virtual time: %j", (options) => {
+    const body = sweeps(300, 40);
+    const inTime = locality(body, options, "4 4", { unit: "wall", interval: 2e6 });
+    expect(inTime.references).toBe(300 * 40);
+    expect(inTime).toEqual(locality(body, options));
+  });
 });

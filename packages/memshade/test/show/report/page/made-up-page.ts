@@ -349,7 +349,6 @@ export function madeUpPage({
     ],
     cache: {
       lineBytes: 64,
-      method: "exact",
       rate: 1,
       references: 1e6,
       lines: 5000,

@@ -75,6 +75,13 @@ export declare const STACK: u32;
 export declare const HOST_STACKS: u32;
 @external("host", "HOST_ENTRIES")
 export declare const HOST_ENTRIES: u32;
+// The program's own stack, from its lowest address to its end, and where what the host takes of it is kept.
+@external("host", "PROGRAM_STACK_START")
+export declare const PROGRAM_STACK_START: u32;
+@external("host", "PROGRAM_STACK_END")
+export declare const PROGRAM_STACK_END: u32;
+@external("host", "STACK_TAKES")
+export declare const STACK_TAKES: u32;
 @external("host", "WALL_CLOCK")
 export declare const WALL_CLOCK: u32;
 // If several instances share the memory: 1, the address of the first stack, the distance between stacks,
@@ -95,6 +102,10 @@ export declare const INSTANCE: u32;
 export declare function programLoad64(address: u32): u64;
 @external("program", "pages")
 export declare function programPages(): u32;
+
+// The program's own global. The merger replaces the call by the instruction.
+@external("stack", "get")
+export declare function programStackPointer(): u32;
 
 /** Hands all finished figures to the host. 0 if the host takes none. */
 @external("host", "flush")

@@ -4,3 +4,4 @@
 export { allocatedAnyhow as allocatedRarely, reallocated, releasedRarely, renewed } from "./blocks";
 export { poll } from "./drag";
 export { countRange, countStrided, countTrips, hostRead } from "./bulk";
+export { stackLeft, stackMoving } from "./stack-takes";

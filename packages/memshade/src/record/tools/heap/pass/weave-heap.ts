@@ -3,7 +3,6 @@ import {
   globalType,
   I32,
   I64,
-  initialValue,
   type ValType,
   type WasmModule,
 } from "../../../../code/wasm/index.ts";
@@ -36,6 +35,7 @@ import { HOSTED_RUNTIME_BASE64 } from "../runtime-hosted.generated.ts";
 import { USUAL_RUNTIME_BASE64 } from "../runtime-usual.generated.ts";
 import { USUAL_HOSTED_RUNTIME_BASE64 } from "../runtime-usual-hosted.generated.ts";
 import { FIRST_COUNTDOWN, HeapPass } from "./heap-pass.ts";
+import { findMovableStack, type MovableStack, StackTakesPass, stackRange } from "./stack-takes.ts";
 
 /**
  * Inserts the heap profiler into a module with an allocator, or its counters only.
@@ -50,8 +50,11 @@ export function weaveHeap(surroundings: ToolSurroundings, counted = true): Woven
 
   const acrossThreads = options.acrossThreads === true && recordsBlocks && canShareMemory(module);
   const hostStacks = recordsBlocks ? (options.hostStacks ?? "off") : "off";
-  const layout =
-    beside ?? layoutOf(surroundings, { recordsBlocks, acrossThreads, asksHost: hostStacks !== "off" });
+  // Threads that share the tables have a stack each.
+  const movableStack =
+    recordsBlocks && !acrossThreads ? findMovableStack(module, scan, surroundings.stackPointer) : undefined;
+  const asksHost = hostStacks !== "off";
+  const layout = beside ?? layoutOf(surroundings, { recordsBlocks, acrossThreads, asksHost, movableStack });
   const threads = acrossThreads
     ? shareTables(appended, layout, shadowMemory, firstGlobal, surroundings.callHost(HostSlot.Spin, true))
     : undefined;
@@ -93,6 +96,9 @@ export function weaveHeap(surroundings: ToolSurroundings, counted = true): Woven
         : undefined,
     ),
     beside: plan && new ShadowStackPass(plan, stack, new HostFrameFunctions(appended, stack)),
+    stackTakes:
+      movableStack && new StackTakesPass(movableStack, () => runtime.functions.get("stackMoving") as number),
+    stackLeft: movableStack && (() => runtime.functions.get("stackLeft") as number),
     shadowBytes: layout.endBytes,
     sharedMemory: acrossThreads || beside !== undefined ? SHADOW_IMPORT : undefined,
     exportedMemory: beside === undefined ? "memory" : false,
@@ -132,7 +138,14 @@ export function weaveHeap(surroundings: ToolSurroundings, counted = true): Woven
 
 function layoutOf(
   { options, memoryBytes }: ToolSurroundings,
-  { recordsBlocks, acrossThreads, asksHost }: Record<"recordsBlocks" | "acrossThreads" | "asksHost", boolean>,
+  {
+    recordsBlocks,
+    acrossThreads,
+    asksHost,
+    movableStack,
+  }: Record<"recordsBlocks" | "acrossThreads" | "asksHost", boolean> & {
+    movableStack: MovableStack | undefined;
+  },
 ): ShadowLayout {
   return planLayout({
     memoryBytes,
@@ -141,6 +154,7 @@ function layoutOf(
     histograms: options.exactHistogram === true && recordsBlocks,
     shared: acrossThreads,
     asksHost,
+    movableStack,
   });
 }
 
@@ -157,7 +171,7 @@ interface RuntimeNeeds {
 
 /** Merges the runtime. Its globals follow that of the newest frame and those of threads. */
 function mergeHeapRuntime(
-  { options, appended, shadowMemory, firstGlobal, callHost, memory64 }: ToolSurroundings,
+  { options, appended, shadowMemory, firstGlobal, callHost, memory64, stackPointer }: ToolSurroundings,
   { layout, threads, statics, counted, hostStacks }: RuntimeNeeds,
 ): MergedRuntime {
   const wallClock = options.clock === "wall";
@@ -175,6 +189,7 @@ function mergeHeapRuntime(
     constantGlobals: true,
     programMemory: 0,
     programMemory64: memory64,
+    stackPointer,
     hosts: {
       flush: callHost(HostSlot.Flush, true),
       tick: callHost(HostSlot.Tick, false),
@@ -356,6 +371,7 @@ function findPointerRoots(surroundings: ToolSurroundings): ExportedRoots {
     index,
   }));
   const data = dataRange(module);
+  const stack = stackRange(module, stackPointer);
   const pointer = globals.find(({ index }) => index === stackPointer);
   return {
     globals,
@@ -363,24 +379,12 @@ function findPointerRoots(surroundings: ToolSurroundings): ExportedRoots {
       memory: `${HIDDEN_EXPORT_PREFIX}program`,
       globals: globals.map(({ name }) => HIDDEN_EXPORT_PREFIX + name),
       ...(pointer === undefined ? {} : { stackPointer: HIDDEN_EXPORT_PREFIX + pointer.name }),
-      ...stackRange(initialValue(module, stackPointer), data),
+      stackFrom: stack.from,
+      stackTo: stack.to,
       dataEnd: data?.to ?? 0,
       allocatorState: allocatorState(surroundings),
     },
   };
-}
-
-/**
- * Returns the range of the stack: linkers place it on one side of the data. `top`: initial value of the stack
- * pointer.
- */
-function stackRange(
-  top: number | undefined,
-  data: { from: number; to: number } | undefined,
-): Pick<PointerRoots, "stackFrom" | "stackTo"> {
-  if (top === undefined || top <= 0) return { stackFrom: 0, stackTo: 0 };
-  if (data === undefined || data.from >= top) return { stackFrom: 0, stackTo: top };
-  return data.to <= top ? { stackFrom: data.to, stackTo: top } : { stackFrom: 0, stackTo: 0 };
 }
 
 /** Returns the globals that can change or whose value comes from outside. */

@@ -1,33 +1,44 @@
+import { writeRaw } from "../../../../profile/formats/memprof-raw/index.ts";
 import type { Bound } from "../../../../profile/model/bound.ts";
 import { addCapacity, addGrowth, NO_CAPACITY, NO_GROWTH, stepsOf } from "../../../../profile/model/growth.ts";
 import type { Mib } from "../../../../profile/model/mib.ts";
 import { addDrag, NO_DRAG } from "../../../../profile/model/over-time/drag.ts";
-import type { HeapIntervals } from "../../../../profile/model/over-time/heap-intervals.ts";
+import {
+  HEAP_INTERVALS_FILE,
+  type HeapIntervals,
+} from "../../../../profile/model/over-time/heap-intervals.ts";
 import type { RawContext, RawProfile, RawSegment } from "../../../../profile/model/raw-profile.ts";
 import { REACH_FIELDS } from "../../../../profile/model/reach-fields.ts";
-import {
-  type HeapTool,
-  type RunEnd,
-  type RunFunction,
-  type RunHeap,
-  type RunHost,
-  type RunModule,
-  type RunSite,
-  TRAMPOLINE_BYTES,
+import type {
+  HeapTool,
+  RunEnd,
+  RunFunction,
+  RunHeap,
+  RunHost,
+  RunModule,
+  RunSite,
 } from "../../../../profile/model/run.ts";
-import type { StaticsFile } from "../../../../profile/model/statics.ts";
+import { STATICS_FILE, type StaticsFile } from "../../../../profile/model/statics.ts";
+import type { RunPartFile } from "../../assemble-run.ts";
 import type { HeapSessionOptions } from "../../heap-options.ts";
 import { ModuleFunctions } from "../../module-functions.ts";
-import { distinctNames, tellingExports } from "../../module-names.ts";
 import type { InstrumentedInfo } from "../../options.ts";
-import type { InstanceHandle, LinesOf, SharedPlace } from "../../session.ts";
+import { MODULE_SPAN } from "../../recorded-modules.ts";
+import type {
+  InstanceHandle,
+  LinesOf,
+  RecordedModule,
+  RunFacts,
+  ToolSession,
+  ToolSnapshot,
+} from "../../session.ts";
 import { runPlaces } from "../../source-places.ts";
 import { type HeapSeries, withHistory } from "./block-entry.ts";
 import { ContextTable, type MergedContext, pathKey, type ShadowContext } from "./context-table.ts";
 import { describeIntervals } from "./describe-intervals.ts";
 import type { TableMemory } from "./granule-counters.ts";
 import { boundsOfBlocks } from "./heap-bounds.ts";
-import { confirmAllocator, sentencesOf } from "./heap-notes.ts";
+import { type Confirmation, confirmAllocator, sentencesOf } from "./heap-notes.ts";
 import {
   type DescribeHostFrame,
   HostCallers,
@@ -42,25 +53,26 @@ import {
   applyReach,
   heapReach,
   type KnownReach,
+  type LookThrough,
   OUT_OF_REACH,
   reachBounds,
   reachSentences,
 } from "./reach/apply-reach.ts";
 import type { ReachSums } from "./reach/reach-sums.ts";
 import { type ShadowContents, ShadowReader, type ShadowTotals } from "./read-shadow.ts";
+import { describeStackTakes } from "./stack-takes.ts";
 import { staticAccesses, staticsFile } from "./statics-file.ts";
 import { UNCOUNTED_SENTENCE, UNCOUNTED_SITE } from "./uncounted.ts";
 
 export interface HeapSnapshot {
   heap: RunHeap;
-  modules: RunModule[];
+  /** What was found in each module: whether its allocator is one, and the functions and places of call paths. */
+  found: Pick<RunModule, "allocator" | "functions" | "places">[];
   tool: HeapTool;
   notTracked: string[];
   bounds: Bound[];
   /** Undefined where nobody asked who has called. */
   host: RunHost | undefined;
-  /** Sizes of the modules as they were rewritten, bytes: together. */
-  rewrittenBytes: number;
   /** The heap over time: what becomes `heapintervals.json`. */
   intervals: HeapIntervals;
   /** What becomes the raw MemProf profile. */
@@ -69,8 +81,8 @@ export interface HeapSnapshot {
   statics: StaticsFile | undefined;
 }
 
-/** Distance between the segments of two modules in the profile's address space. */
-const MODULE_SPAN = 2n ** 32n;
+/** Name of the file with the raw MemProf profile in the run folder. */
+export const HEAP_FILE = "heap.memprofraw";
 /** Stands at offset 0 of a code section, where no instruction can be: contexts beyond the tables' bounds. */
 const OVERFLOW_FUNCTION: RunFunction = {
   index: -1,
@@ -78,13 +90,6 @@ const OVERFLOW_FUNCTION: RunFunction = {
   offset: 0,
   end: 1,
 };
-
-interface SessionModule {
-  info: InstrumentedInfo;
-  original: Uint8Array | (() => Uint8Array);
-  path: string | null;
-  instances: number;
-}
 
 /** What an instance handed out before its end, and where its totals stood when the session was reset. */
 interface SessionInstance {
@@ -108,6 +113,10 @@ interface SessionInstance {
   peaks: { stamp: number; context: ShadowContext }[];
 }
 
+/** What the figures of a run's heap need of the run. */
+export type HeapFacts = Pick<RunFacts, "modules" | "recorded" | "describeFrame"> &
+  Partial<Pick<RunFacts, "linesOf">>;
+
 /** The figures of an instance, at its end or as they are now. */
 interface Finished {
   first: number;
@@ -117,20 +126,17 @@ interface Finished {
   reach: KnownReach | undefined;
 }
 
-/** Finds out which live blocks of an instance can still be reached; undefined where that cannot be told. */
-export type LookThrough = () => KnownReach | undefined;
-
 /**
  * Everything recorded about the heap in one run: instances with their shadow memories while they live, their figures
- * once they are gone. Instances of one module share its contexts.
+ * once they are gone. Instances of one module share its contexts. A run without accesses (`alloc`) is one of the heap.
  */
-export class HeapSession {
+export class HeapSession implements ToolSession {
+  readonly tool = "heap";
   readonly #options: HeapSessionOptions;
-  readonly #modules: SessionModule[] = [];
   readonly #instances = new Map<number, SessionInstance>();
   readonly #callers = new HostCallers();
   #finished: Finished[] = [];
-  #nextNumber = 0;
+  #isEmpty = true;
   #isWatched = false;
 
   constructor(options: HeapSessionOptions) {
@@ -142,50 +148,38 @@ export class HeapSession {
     this.#callers.learn(thread, told);
   }
 
-  /**
-   * Follows an instance by its shadow memory from here on. Its number is the "CPU" of its blocks.
-   *
-   * @param thread the one that runs it
-   */
+  get isEmpty(): boolean {
+    return this.#isEmpty;
+  }
+
+  /** Follows an instance by its shadow memory from here on. Its number is the "CPU" of its blocks. */
   addInstance(
+    { number, module, thread = 0, place }: InstanceHandle,
     memory: TableMemory,
     info: InstrumentedInfo,
-    original: Uint8Array | (() => Uint8Array),
-    path: string | null,
-    place?: SharedPlace,
-    thread = 0,
-  ): InstanceHandle {
-    const number = this.#nextNumber++;
-    const module = this.#moduleOf(info, original, path);
-    this.#modules[module].instances++;
-    const { layout } = info;
+  ): void {
+    this.#isEmpty = false;
     const known =
       place &&
       [...this.#instances.values()].find(({ group }) => group !== undefined && group === place.group);
-    if (known !== undefined) {
-      known.members++;
-      if (place !== undefined) known.threads.set(place.local, thread);
-      known.reader?.setInstance(number, place?.local);
-      this.#instances.set(number, known);
-      return { number, module };
-    }
-    const instance: SessionInstance = {
+    const instance: SessionInstance = known ?? {
       first: number,
-      members: 1,
+      members: 0,
       group: place?.group,
       module,
-      threads: new Map([[place?.local ?? 1, thread]]),
-      reader: layout && new ShadowReader(memory, layout, info),
+      threads: new Map(),
+      reader: info.layout && new ShadowReader(memory, info.layout, info),
       flushed: new ContextTable(),
       history: [],
       reach: undefined,
       look: undefined,
       peaks: [],
     };
+    instance.members++;
+    instance.threads.set(place?.local ?? 1, thread);
     instance.reader?.setInstance(number, place?.local);
-    if (this.#isWatched) instance.reader?.watch(false);
+    if (this.#isWatched && known === undefined) instance.reader?.watch(false);
     this.#instances.set(number, instance);
-    return { number, module };
   }
 
   /** What was found out about an instance's live blocks; the next profile, or its end, takes it. */
@@ -244,11 +238,6 @@ export class HeapSession {
     for (const { reader } of this.#instances.values()) reader?.watch(isLate);
   }
 
-  /** Whether tables that instances share are still in use. */
-  isShared(group: string): boolean {
-    return [...this.#instances.values()].some((instance) => instance.group === group);
-  }
-
   /** Forgets what was recorded so far. Blocks that live now stay known, with all their accesses. */
   reset(): void {
     this.#finished = [];
@@ -260,15 +249,28 @@ export class HeapSession {
     }
   }
 
-  /** The profile up to now; live blocks count as if they ended now. Changes nothing. */
-  snapshot(_end: RunEnd, describeFrame: DescribeHostFrame = withoutStart, linesOf?: LinesOf): HeapSnapshot {
+  snapshot(_end: RunEnd, facts: RunFacts): ToolSnapshot {
+    const { heap, notTracked, host, tool, found, bounds, ...files } = this.figures(facts);
+    return {
+      description: tool,
+      heap: { heap: { ...heap, notTracked }, ...(host === undefined ? {} : { host }) },
+      found,
+      files: heapFiles(writeRaw(files.raw, files.raw.version), files),
+      shadowBytes: heap.profilerBytes,
+      bounds,
+      warnings: facts.modules.flatMap(({ name }, module) => unseenHeap(name, found[module].allocator)),
+    };
+  }
+
+  /** The figures up to now; live blocks count as if they ended now. Changes nothing. */
+  figures({ modules, recorded, describeFrame = withoutStart, linesOf }: HeapFacts): HeapSnapshot {
     // When an instance that nobody uses ends is the garbage collector's choice: it must not show in the profile.
     const all = [...this.#finished, ...[...new Set(this.#instances.values())].map(finish)].sort(
       (a, b) => a.first - b.first,
     );
-    const confirmed = this.#modules.map((module, index) =>
+    const confirmed = recorded.map(({ info }, index) =>
       confirmAllocator(
-        module.info,
+        info,
         all.filter((entry) => entry.module === index).map(({ contents }) => contents.totals),
       ),
     );
@@ -279,26 +281,29 @@ export class HeapSession {
     for (const { module, contents } of trusted)
       for (const context of contents.contexts) table.add(module, context);
     const contexts = table.contexts;
-    const hostSegment = new HostSegment(BigInt(this.#modules.length) * MODULE_SPAN, this.#callers);
+    const hostSegment = new HostSegment(BigInt(recorded.length) * MODULE_SPAN, this.#callers);
     const rawContexts = contexts.map((context, index) => rawContextOf(context, index, hostSegment));
     const totals = trusted.map(({ contents }) => contents.totals);
-    const host = this.#describeHost(hostSegment, totals, describeFrame);
-    const statics = this.#staticsOf(all);
-    const names = distinctNames(this.#modules.map(({ info }) => info));
+    const host = describeHost(recorded, hostSegment, totals, describeFrame);
+    const statics = this.#staticsOf(all, recorded);
     return {
       heap: {
         ...heapOf(totals, contexts, { ...this.#options, reach: heapReach(trusted) }),
         ...(statics === undefined ? {} : { staticAccesses: staticAccesses(statics) }),
       },
-      modules: this.#modules.map((module, index) =>
-        describeModule(
-          module,
-          { index, name: names[index], isAlone: names.length === 1 },
-          confirmed[index],
-          contexts,
+      found: modules.map((module, index) => ({
+        allocator: allocatorOf(module, confirmed[index]),
+        ...foundIn(
+          recorded[index],
+          contexts.filter((context) => context.module === index),
           linesOf,
         ),
-      ),
+        ...this.#stackTakesOf(
+          recorded[index],
+          all.filter((entry) => entry.module === index),
+          describeFrame,
+        ),
+      })),
       tool: {
         clock:
           this.#options.clock === "wall"
@@ -308,85 +313,64 @@ export class HeapSession {
         granuleBytes: 8,
         includeStack: this.#options.includeStack,
         includeAllocator: this.#options.includeAllocator,
-        ...(this.#options.observesHost === true && this.#modules.every(({ info }) => info.knownHost === true)
+        ...(this.#options.observesHost === true && recorded.every(({ info }) => info.knownHost === true)
           ? { knownHost: true }
           : {}),
       },
       notTracked: [
         ...(this.#options.counters === "none" ? [UNCOUNTED_SENTENCE] : []),
-        ...sentencesOf(
-          trusted
-            .filter(({ module }) => this.#modules[module].info.layout !== undefined)
-            .map(({ contents }) => contents.totals),
-        ),
+        ...sentencesOf(totals),
         ...reachSentences(trusted),
       ],
-      bounds: [
-        ...boundsOfBlocks(
-          trusted
-            .filter(({ module }) => this.#modules[module].info.layout !== undefined)
-            .map(({ contents }) => contents.totals),
-        ),
-        ...reachBounds(trusted),
-      ],
+      bounds: [...boundsOfBlocks(totals), ...reachBounds(trusted)],
       host,
-      rewrittenBytes: this.#modules.reduce(
-        (sum, { info }) => sum + (info.rewrittenBytes ?? info.originalBytes),
-        0,
-      ),
       intervals: describeIntervals(trusted, table),
       raw: {
         version: this.#options.rawVersion,
-        segments: [...this.#modules.map(segmentOf), ...(host === undefined ? [] : [hostSegment.segment()])],
+        segments: [...recorded.map(segmentOf), ...(host === undefined ? [] : [hostSegment.segment()])],
         contexts: rawContexts,
       },
       statics,
     };
   }
 
-  #describeHost(
-    segment: HostSegment,
-    totals: readonly ShadowTotals[],
+  #stackTakesOf(
+    { original }: RecordedModule,
+    instances: readonly Finished[],
     describeFrame: DescribeHostFrame,
-  ): RunHost | undefined {
-    const mode = this.#modules.map(({ info }) => info.hostStacks).find((one) => one !== undefined);
-    const sum = (field: "hostAsked" | "hostLeftOut"): number =>
-      totals.reduce((total, instance) => total + instance[field], 0);
-    const asked = sum("hostAsked");
-    // A host that cannot be asked is none.
-    if (mode === undefined || mode === "off" || asked === 0) return undefined;
-    return segment.describe({ mode, asked, leftOut: sum("hostLeftOut") }, describeFrame);
+  ): Pick<RunModule, "stackTakes"> {
+    const taken = instances.flatMap(({ contents, threadOf }) =>
+      contents.takenStack === undefined ? [] : [{ taken: contents.takenStack, thread: threadOf(1) }],
+    );
+    const stackTakes = describeStackTakes(taken, original, this.#callers, describeFrame);
+    return stackTakes.length === 0 ? {} : { stackTakes };
   }
-
   /** Whose allocator is not believed has static data all the same. */
-  #staticsOf(all: readonly Finished[]): StaticsFile | undefined {
-    const counted = this.#modules.flatMap(({ info, original }, index) => {
+  #staticsOf(all: readonly Finished[], recorded: readonly RecordedModule[]): StaticsFile | undefined {
+    const counted = recorded.flatMap(({ info, original }, index) => {
       const instances = all.flatMap(({ module, contents }) =>
         module === index && contents.statics !== undefined ? [contents.statics] : [],
       );
       if (info.statics === undefined || instances.length === 0) return [];
-      return [{ index, original: bytesOf(original), statics: info.statics, instances }];
+      return [{ index, original: original(), statics: info.statics, instances }];
     });
     return staticsFile(counted, this.#options.counters === "exact" ? "exact" : "merged");
   }
-
-  #moduleOf(info: InstrumentedInfo, original: Uint8Array | (() => Uint8Array), path: string | null): number {
-    const known = this.#modules.findIndex(
-      (m) => m.info.buildId === info.buildId && m.info.name === info.name,
-    );
-    if (known >= 0) {
-      // One that could not be followed is told of, whichever instance it was.
-      const module = this.#modules[known];
-      if (info.notRecorded !== undefined)
-        module.info = { ...module.info, notRecorded: { ...info.notRecorded, ...module.info.notRecorded } };
-      return known;
-    }
-    return this.#modules.push({ info, original, path, instances: 0 }) - 1;
-  }
 }
 
-function bytesOf(original: SessionModule["original"]): Uint8Array {
-  return typeof original === "function" ? original() : original;
+function describeHost(
+  recorded: readonly RecordedModule[],
+  segment: HostSegment,
+  totals: readonly ShadowTotals[],
+  describeFrame: DescribeHostFrame,
+): RunHost | undefined {
+  const mode = recorded.map(({ info }) => info.hostStacks).find((one) => one !== undefined);
+  const sum = (field: "hostAsked" | "hostLeftOut"): number =>
+    totals.reduce((total, instance) => total + instance[field], 0);
+  const asked = sum("hostAsked");
+  // A host that cannot be asked is none.
+  if (mode === undefined || mode === "off" || asked === 0) return undefined;
+  return segment.describe({ mode, asked, leftOut: sum("hostLeftOut") }, describeFrame);
 }
 
 function finish(instance: SessionInstance): Finished {
@@ -403,6 +387,7 @@ function contentsOf(instance: SessionInstance): Pick<Finished, "contents" | "rea
     contexts: [],
     series: undefined,
     statics: undefined,
+    takenStack: undefined,
   };
   const reach = applyReach(now.contexts, found);
   const contexts: ShadowContext[] = instance.flushed.contexts.map(({ sites, mib, extras }) => ({
@@ -426,6 +411,7 @@ function contentsOf(instance: SessionInstance): Pick<Finished, "contents" | "rea
   return {
     contents: {
       statics: now.statics,
+      takenStack: now.takenStack,
       totals: totals.meanwhile === 0 ? totals : { ...totals, ...countsOf(merged, totals) },
       contexts: merged,
       series: now.series && withHistory(now.series, instance.history),
@@ -559,53 +545,49 @@ function rawContextOf(context: MergedContext, index: number, host: HostSegment):
   return { stackId: BigInt(index + 1), mib: context.mib, pcs };
 }
 
-function segmentOf(module: SessionModule, index: number): RawSegment {
+function segmentOf({ info }: RecordedModule, index: number): RawSegment {
   const start = BigInt(index) * MODULE_SPAN;
-  const { buildId, codeBytes } = module.info;
+  const { buildId, codeBytes } = info;
   const bytes = Uint8Array.from(buildId.match(/../g) ?? [], (digits) => Number.parseInt(digits, 16));
   return { start, end: start + BigInt(codeBytes), offset: start, buildId: bytes.subarray(0, 32) };
 }
 
-function describeModule(
-  module: SessionModule,
-  { index, name, isAlone }: { index: number; name: string; isAlone: boolean },
-  confirmation: { confirmed: boolean | null; refused?: string },
+/** What the run says of a module's allocator. */
+function allocatorOf({ allocator }: RunModule, { confirmed, refused }: Confirmation): RunModule["allocator"] {
+  return { ...allocator, confirmed, ...(refused === undefined ? {} : { refused, doubtful: true }) };
+}
+
+/** The functions and places of a module's call paths. */
+function foundIn(
+  { original }: RecordedModule,
   contexts: readonly MergedContext[],
   linesOf: LinesOf | undefined,
-): RunModule {
-  const { info } = module;
-  const own = contexts.filter((context) => context.module === index);
-  const sites = new Set(own.flatMap((context) => context.sites.filter((site) => !isHostSite(site))));
-  const original = bytesOf(module.original);
-  const functions = sites.size === 0 ? [] : new ModuleFunctions(original).containing(sites);
-  const places = sites.size === 0 ? [] : runPlaces(linesOf, original, sites);
-  if (own.some((context) => context.sites.length === 0)) functions.unshift(OVERFLOW_FUNCTION);
-  const refused = confirmation.refused ?? info.allocator.refused;
-  // Glue code makes modules for single functions: beside a module that is followed they are no news.
-  const negligible = info.codeBytes <= TRAMPOLINE_BYTES && info.allocator.how === "none" && !isAlone;
-  return {
-    index,
+): Pick<RunModule, "functions" | "places"> {
+  const sites = new Set(contexts.flatMap((context) => context.sites.filter((site) => !isHostSite(site))));
+  const functions = sites.size === 0 ? [] : new ModuleFunctions(original()).containing(sites);
+  const places = sites.size === 0 ? [] : runPlaces(linesOf, original(), sites);
+  if (contexts.some((context) => context.sites.length === 0)) functions.unshift(OVERFLOW_FUNCTION);
+  return { functions, ...(places.length === 0 ? {} : { places }) };
+}
+
+/** What whoever ran a module should know at once: it has a heap as it seems, and nothing of that is in the profile. */
+function unseenHeap(name: string, { doubtful, refused }: RunModule["allocator"]): string[] {
+  return doubtful === true && refused !== undefined ? [`${name}: ${refused}`] : [];
+}
+
+/** The files of a heap in the run folder. */
+export function heapFiles(
+  contents: Uint8Array,
+  { intervals, statics }: Pick<HeapSnapshot, "intervals" | "statics">,
+): RunPartFile[] {
+  const json = (member: "heapIntervals" | "statics", name: string, value: unknown): RunPartFile => ({
+    member,
     name,
-    path: module.path,
-    ...(module.path === null && info.script !== undefined ? { script: info.script } : {}),
-    buildId: info.buildId,
-    bytes: info.originalBytes,
-    codeBytes: info.codeBytes,
-    instances: module.instances,
-    ...(module.path === null ? { exports: tellingExports(original) } : {}),
-    start: `0x${(BigInt(index) * MODULE_SPAN).toString(16)}`,
-    allocator: {
-      how: info.allocator.how as RunModule["allocator"]["how"],
-      confirmed: confirmation.confirmed,
-      functions: info.allocator.functions,
-      ...(refused === undefined || negligible ? {} : { refused }),
-      ...(confirmation.refused === undefined && info.allocator.doubtful !== true ? {} : { doubtful: true }),
-      ...(info.allocator.further === undefined ? {} : { further: info.allocator.further }),
-      ...(info.allocator.layers === undefined ? {} : { layers: info.allocator.layers }),
-    },
-    functions,
-    ...(places.length === 0 ? {} : { places }),
-    ...(info.notRecorded === undefined || negligible ? {} : { notRecorded: info.notRecorded }),
-    notTracked: negligible ? [] : info.notTracked,
-  };
+    contents: `${JSON.stringify(value)}\n`,
+  });
+  return [
+    { member: "heap", name: HEAP_FILE, contents },
+    ...(intervals.instances.length > 0 ? [json("heapIntervals", HEAP_INTERVALS_FILE, intervals)] : []),
+    ...(statics === undefined ? [] : [json("statics", STATICS_FILE, statics)]),
+  ];
 }

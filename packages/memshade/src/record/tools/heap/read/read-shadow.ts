@@ -46,6 +46,7 @@ import { countersOf, type GranuleCounters, type TableMemory } from "./granule-co
 import { GRANULE_BYTES, type LiveBlock, LiveBlocks } from "./live-blocks.ts";
 import { NO_REACH } from "./reach/reach-sums.ts";
 import { type StaticCounts, StaticReader } from "./read-statics.ts";
+import { readStackTakes, type TakenStack } from "./stack-takes.ts";
 
 const SHORTEST_MARKED_BYTES = LARGEST_UNMARKED + 1;
 /** Bytes above the highest block that are searched for accesses outside of blocks. */
@@ -115,6 +116,8 @@ export interface ShadowContents {
   contexts: ShadowContext[];
   series: HeapSeries | undefined;
   statics?: StaticCounts | undefined;
+  /** What the host has taken of the program's stack; undefined where nobody sees that. */
+  takenStack?: TakenStack | undefined;
 }
 
 export interface IndexedContext extends ShadowContext {
@@ -190,7 +193,9 @@ export class ShadowReader {
     if (totals.otherAccesses < 0) totals.otherAccesses = 0;
     const series = this.readSeries();
     totals.meanwhile = this.#control64(Control.allocations) - before;
-    return { totals, contexts, series, statics };
+    const { stackTakes } = this.#layout;
+    const takenStack = stackTakes && readStackTakes(this.#view, stackTakes);
+    return { totals, contexts, series, statics, takenStack };
   }
 
   readSeries(): HeapSeries | undefined {

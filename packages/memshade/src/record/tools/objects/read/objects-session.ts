@@ -74,12 +74,10 @@ export class ObjectsSession implements ToolSession {
   }
 
   addInstance(
-    { number, module: index }: InstanceHandle,
+    { number, module: index, thread = 0 }: InstanceHandle,
     memory: WebAssembly.Memory,
     info: InstrumentedInfo,
     original: Uint8Array | (() => Uint8Array),
-    _tables: readonly WebAssembly.Memory[] = [],
-    thread = 0,
   ): void {
     const layout = info.toolLayouts?.objects as ObjectsLayout;
     const module = this.#modules.get(index) ?? {
@@ -145,9 +143,8 @@ export class ObjectsSession implements ToolSession {
     const allInstances = [...this.#modules.values()].flatMap(({ instances }) => instances);
     return {
       description: { fields, contexts, sampleBytes, references },
-      file: { name: OBJECTS_FILE, contents: `${JSON.stringify(profile)}\n` },
+      files: [{ member: "objects", name: OBJECTS_FILE, contents: `${JSON.stringify(profile)}\n` }],
       shadowBytes: allInstances.reduce((sum, { tables }) => sum + tables.usedBytes, 0),
-      notTracked,
       bounds: [
         ...(withoutCallers > 0
           ? [placeBound(["objects", "in-use"], "there are more calling contexts than are kept")]

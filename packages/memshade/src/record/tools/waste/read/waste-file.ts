@@ -550,7 +550,7 @@ export class WasteSession implements ToolSession {
     if (end.kind === "trap" && options.engine === "brief") file.notTracked.push(TRAPPED);
     return {
       description: options,
-      file: { name: WASTE_FILE, contents: wasteText(file) },
+      files: [{ member: "waste", name: WASTE_FILE, contents: wasteText(file) }],
       bounds: [
         ...boundsOfWaste(contents.map((of) => of.contents)),
         ...unrecorded.flatMap(({ name }) =>
@@ -565,7 +565,6 @@ export class WasteSession implements ToolSession {
         ),
       ],
       shadowBytes: contents.reduce((sum, { contents: of }) => sum + of.shadowBytes, 0),
-      notTracked: file.notTracked,
       keptBack: file.notTracked.filter((note) => refused.some(({ sentence }) => note.endsWith(sentence))),
       warnings: [
         ...unrecorded.map(({ name, reason }) => `${name}: ${reason}`),

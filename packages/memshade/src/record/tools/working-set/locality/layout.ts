@@ -2,7 +2,7 @@
 
 /** What is there once. */
 export const State = {
-  /** u64: exact: references; sampling: references beside the clock's accesses. */
+  /** u64: references beside the accesses that the clock counts. */
   references: 0,
   /** f64: references followed. */
   sampled: 8,

@@ -55,7 +55,6 @@ export interface LocalityLayout {
   siteCapacity: number;
   state: number;
   endBytes: number;
-  exact: boolean;
   buffer: number;
   /** A line's hash: the lower 32 bits of its number times this. */
   multiplier: number;
@@ -75,10 +74,7 @@ export function planLocality(
   accesses: number,
   clock: number,
 ): LocalityLayout {
-  const { cacheBytes = DEFAULT_CACHE_BYTES } = options;
-  const { exact, rate } = samplingOf(options);
-  if (exact && options.rate !== undefined)
-    throw new UserError("the exact locality samples nothing: it takes no rate");
+  const { cacheBytes = DEFAULT_CACHE_BYTES, rate = DEFAULT_RATE } = options;
   if (!(rate >= SMALLEST_RATE && rate <= 1))
     throw new UserError(`the sampling rate of the locality must be between ${SMALLEST_RATE} and 1`);
   if (!(cacheBytes >= LINE_BYTES && cacheBytes <= LARGEST_CACHE_BYTES))
@@ -107,10 +103,9 @@ export function planLocality(
     firsts: histogram(),
     sites: place(siteCapacity * SITE_BYTES),
     siteCapacity,
-    buffer: place(exact ? 0 : BUFFER_BYTES + WAITING_BYTES),
+    buffer: place(BUFFER_BYTES + WAITING_BYTES),
     state: place(STATE_BYTES),
     endBytes: 0,
-    exact,
     multiplier,
     clock,
     limit,
@@ -121,22 +116,14 @@ export function planLocality(
 }
 
 /**
- * Bytes of tables per byte of program memory: an entry for so many lines, with its stamps in the tree. What reads them at
- * the end of a sampled run takes some 250 bytes more for each line that was followed: as much as 4 per byte at a rate of 1.
+ * Bytes of tables per byte of program memory: an entry for so many lines, with its stamps in the tree. Reading them at
+ * the end of a run takes some 250 bytes more for each line that was followed: as much as 4 per byte at a rate of 1.
  */
-export function localityBytesPerByte(options: LocalityOptions): number {
-  const { linesShift } = hashing(samplingOf(options).rate);
+export function localityBytesPerByte({ rate = DEFAULT_RATE }: LocalityOptions): number {
+  const { linesShift } = hashing(rate);
   const bytesPerWord = MARK_WORD_BYTES + TREE_BYTES_PER_BLOCK / WORDS_PER_BLOCK;
   const perEntry = ENTRY_BYTES + (STAMPS_PER_ENTRY / STAMPS_PER_WORD) * bytesPerWord;
   return perEntry / (2 ** linesShift * LINE_BYTES);
-}
-
-function samplingOf({ method = "shards", rate = DEFAULT_RATE }: LocalityOptions): {
-  exact: boolean;
-  rate: number;
-} {
-  const exact = method === "exact";
-  return { exact, rate: exact ? 1 : rate };
 }
 
 function hashing(rate: number): Pick<LocalityLayout, "limit" | "multiplier" | "linesShift"> {
@@ -180,7 +167,6 @@ export function localityConstants(
     SITES: layout.sites,
     SITE_MASK: layout.siteCapacity - 1,
     STATE: layout.state,
-    EXACT: layout.exact ? 1 : 0,
     BUFFER: layout.buffer,
     LIMIT: layout.limit,
     MULTIPLIER: layout.multiplier,

@@ -193,85 +193,6 @@ class SampleWriter {
   }
 }
 
-interface ExactLocalityTargets {
-  memory64: boolean;
-  /** Function (address, size, site). */
-  access: number;
-}
-
-const SELECT = 0x1b;
-
-/** An access of the reference stream; `local` is `NO_LOCAL` where the address is constant. */
-interface Reference {
-  local: number;
-  constant: number;
-  size: number;
-  site: number;
-}
-
-/**
- * The working-set tool with exact locality: everything that `marks` does, and behind each access a call that takes it as
- * the next of the reference stream. Nothing is merged, so the order is that of the program.
- */
-export class ExactLocalityPass extends BesideMarks {
-  readonly #targets: ExactLocalityTargets;
-
-  constructor(marks: IntervalPass, targets: ExactLocalityTargets) {
-    super(marks);
-    this.#targets = targets;
-  }
-
-  override access(op: number, at: number, displacement: number, start: number, end: number): void {
-    super.access(op, at, displacement, start, end);
-    const { stack, insertions, module } = this.state;
-    const isConstant = stack.value[at] === CONSTANT;
-    const local = isConstant ? NO_LOCAL : keepAddress(this.state, at, op, start);
-    const constant = (isConstant ? stack.offset[at] + displacement : displacement) | 0;
-    const site = start - module.codePayloadStart;
-    const reference = { local, constant, size: ACCESS_BYTES[op], site };
-    insertions.add(end, { write: (sink) => this.#write(sink, reference) });
-  }
-
-  #write(sink: SnippetSink, { local, constant, size, site }: Reference): void {
-    this.#address(sink, local, constant);
-    if (this.#targets.memory64 && local !== NO_LOCAL) {
-      // Size 0: memory above 4 GiB is not followed.
-      sink.i32(size);
-      sink.i32(0);
-      this.#wideAddress(sink, local, constant);
-      sink.i64(32n);
-      sink.plain(Op.I64_SHR_U);
-      sink.plain(Op.I64_EQZ);
-      sink.plain(SELECT);
-    } else sink.i32(size);
-    sink.i32(site);
-    sink.indexed(Op.CALL, this.#targets.access);
-  }
-
-  #address(sink: SnippetSink, local: number, constant: number): void {
-    if (local === NO_LOCAL) {
-      sink.i32(constant);
-      return;
-    }
-    if (this.#targets.memory64) {
-      this.#wideAddress(sink, local, constant);
-      sink.plain(Op.I32_WRAP_I64);
-      return;
-    }
-    sink.local(Op.LOCAL_GET, local);
-    if (constant === 0) return;
-    sink.i32(constant);
-    sink.plain(Op.I32_ADD);
-  }
-
-  #wideAddress(sink: SnippetSink, local: number, constant: number): void {
-    sink.local(Op.LOCAL_GET, local);
-    if (constant === 0) return;
-    sink.i64(BigInt(constant >>> 0));
-    sink.plain(Op.I64_ADD);
-  }
-}
-
 /**
  * The working-set tool with a sample of its locality: everything that the marks' pass does, and beside it a comparison of
  * each line's hash. What follows another reference to its place in straight code is a hit in any cache of some size, and
@@ -494,11 +415,9 @@ export interface WovenLocality {
   globals: readonly { type: ValType; initial: Uint8Array }[];
   /** Functions that take part in bulk instructions, by the names of the working set's. */
   listeners: RuntimeFunctions;
-  /** Exact: function (address, size, site) behind each access. */
-  access: number | undefined;
-  /** Sampling: what touches do besides. */
-  sampling: SampleTargets | undefined;
-  /** Function without parameters to call before each poll, −1 for none. */
+  /** What the inserted code of touches refers to. */
+  sampling: SampleTargets;
+  /** Function without parameters to call before each poll. */
   beforePoll: number;
   /** For the host that reads the tables: the layout's fields, prefixed. */
   description: Readonly<Record<string, number | boolean>>;
@@ -522,23 +441,19 @@ export function weaveLocality(
     constants: localityConstants(layout, workingSet.control, accessesAt(workingSet)),
     hosts: { clock },
   });
-  const target = (name: string): number => functions.get(name) as number;
   return {
     endBytes: Math.ceil(layout.endBytes / PAGE_BYTES) * PAGE_BYTES,
     globals: own,
     listeners: functions,
-    access: layout.exact ? target("access") : undefined,
-    sampling: layout.exact
-      ? undefined
-      : {
-          memory: around.shadowMemory,
-          memory64: around.memory64,
-          multiplier: layout.multiplier | 0,
-          limit: layout.limit | 0,
-          buffer: layout.buffer,
-          bufferedAt: layout.state + State.buffered,
-        },
-    beforePoll: layout.exact ? -1 : target("drain"),
+    sampling: {
+      memory: around.shadowMemory,
+      memory64: around.memory64,
+      multiplier: layout.multiplier | 0,
+      limit: layout.limit | 0,
+      buffer: layout.buffer,
+      bufferedAt: layout.state + State.buffered,
+    },
+    beforePoll: functions.get("drain") as number,
     description: describeLayout(PREFIX, layout),
   };
 }

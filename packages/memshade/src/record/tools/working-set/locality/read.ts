@@ -93,25 +93,20 @@ export function readLocality(
   const view = new DataView(memory.buffer);
   const state = layout.state;
   const counted = Number(view.getBigUint64(state + State.references, true));
-  const tables = {
-    references: layout.exact ? counted : accesses + counted,
+  const tables: OpenTables = {
+    references: accesses + counted,
     sampled: view.getFloat64(state + State.sampled, true),
     cold: view.getFloat64(state + State.cold, true),
     distances: readBins(view, layout.distances),
     times: readBins(view, layout.times),
     firsts: readBins(view, layout.firsts),
     sites: readSites(view, layout),
+    positions: readPositions(view, layout),
   };
   const lasts: Bins = new Map();
-  if (layout.exact) {
-    for (const entry of usedEntries(view, layout))
-      addTo(lasts, Math.max(1, tables.references + 1 - positionOf(view, layout, entry)));
-  } else {
-    const open: OpenTables = Object.assign(tables, { positions: readPositions(view, layout) });
-    followBuffered(view, layout, view.getUint32(state + State.buffered, true), open);
-    for (const position of open.positions.values())
-      addTo(lasts, Math.max(1, tables.references + 1 - position));
-  }
+  followBuffered(view, layout, view.getUint32(state + State.buffered, true), tables);
+  for (const position of tables.positions.values())
+    addTo(lasts, Math.max(1, tables.references + 1 - position));
   const { references } = tables;
   return {
     references,
@@ -258,7 +253,7 @@ export function describeLocality(
     };
   };
   return {
-    method: layout.exact ? "exact" : "shards",
+    method: "shards",
     references,
     sampled,
     rate,

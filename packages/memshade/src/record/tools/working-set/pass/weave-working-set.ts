@@ -26,14 +26,13 @@ import { findReferences } from "../../../rewrite/facts/function-references.ts";
 import { FunctionFact, type ModuleScan, usesTailCalls } from "../../../rewrite/facts/module-scan.ts";
 import { otherMemoriesNote } from "../../../rewrite/facts/other-memories.ts";
 import { type MergedRuntime, mergeRuntime } from "../../../rewrite/link.ts";
-import type { ToolPass } from "../../../rewrite/tool.ts";
 import type { AppendedFunctions } from "../../../rewrite/write/appended-functions.ts";
 import { BodyBuilder } from "../../../rewrite/write/body-builder.ts";
 import type { ToolSurroundings, WovenTool } from "../../tool.ts";
 import { type WovenAttribution, weaveAttribution } from "../attribution/pass.ts";
 import { encodeCodeMarks } from "../code-marks.ts";
 import { Control } from "../layout.ts";
-import { ExactLocalityPass, SamplingPass, type WovenLocality, weaveLocality } from "../locality/pass.ts";
+import { SamplingPass, type WovenLocality, weaveLocality } from "../locality/pass.ts";
 import { clockAt, planWorkingSetLayout, type WorkingSetLayout, workingSetConstants } from "../memory-plan.ts";
 import { WORKING_SET_RUNTIME_BASE64 } from "../working-set.generated.ts";
 import { IntervalPass } from "./interval-pass.ts";
@@ -86,8 +85,7 @@ class WorkingSetWeaver {
     globals.push(...(this.#attribution?.globals ?? []));
     this.#globals = globals;
     this.#runtime = this.#mergeRuntime(constants);
-    this.#looksAt =
-      layout.unit === "accesses" ? "countdown" : this.#locality?.sampling === undefined ? "flag" : "both";
+    this.#looksAt = layout.unit === "accesses" ? "countdown" : this.#locality === undefined ? "flag" : "both";
   }
 
   weave(): WovenTool {
@@ -100,7 +98,7 @@ class WorkingSetWeaver {
     let calls = "";
     return {
       name: "workingset",
-      pass: passWith(marks, locality, this.#surroundings.memory64),
+      pass: locality === undefined ? marks : new SamplingPass(marks, locality.sampling),
       beside: attribution?.pass,
       followedCalls: attribution?.followedCalls,
       shadowBytes: attribution?.endBytes ?? locality?.endBytes ?? layout.endBytes,
@@ -144,7 +142,7 @@ class WorkingSetWeaver {
 
   #mergeRuntime(constants: Record<string, number | Uint8Array>): MergedRuntime {
     const { appended, firstGlobal, memory, memory64, noteStack, shadowMemory } = this.#surroundings;
-    const beforePoll = this.#locality?.beforePoll ?? -1;
+    const beforePoll = this.#locality?.beforePoll;
     const [beforeScan] = this.#attributed("attribute");
     const [merged] = this.#attributed("merged");
     return mergeRuntime(bytesOfBase64(WORKING_SET_RUNTIME_BASE64), {
@@ -156,7 +154,7 @@ class WorkingSetWeaver {
         programPages: appended.add(appended.typeIndex([], [I32]), () => programPages(memory, memory64)),
         noteStack: noteStack(),
         ...this.#countdown.hosts,
-        ...(beforePoll < 0 ? {} : { beforePoll }),
+        ...(beforePoll === undefined ? {} : { beforePoll }),
         ...(beforeScan === undefined || merged === undefined ? {} : { beforeScan, merged }),
       },
     });
@@ -239,12 +237,6 @@ function planLayout({ options, memoryBytes }: ToolSurroundings, regions: Regions
     mostAccessesToPoll: workingset.locality === undefined ? undefined : SAMPLED_ACCESSES_TO_POLL,
     ...regions,
   });
-}
-
-function passWith(marks: IntervalPass, locality: WovenLocality | undefined, memory64: boolean): ToolPass {
-  if (locality?.access !== undefined)
-    return new ExactLocalityPass(marks, { memory64, access: locality.access });
-  return locality?.sampling === undefined ? marks : new SamplingPass(marks, locality.sampling);
 }
 
 /** Returns a function of i32 parameters that calls others with them. */

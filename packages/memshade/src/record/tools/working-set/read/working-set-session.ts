@@ -322,14 +322,12 @@ export class WorkingSetSession implements ToolSession {
     memory: WebAssembly.Memory,
     info: InstrumentedInfo,
     original: Uint8Array | (() => Uint8Array),
-    _tables: readonly WebAssembly.Memory[] = [],
-    thread = 0,
   ): void {
     const layout = info.toolLayouts?.workingset as WorkingSetLayout;
     this.#instances.push({
       number: handle.number,
       module: handle.module,
-      thread,
+      thread: handle.thread ?? 0,
       layout,
       original,
       sentences: sentencesOfTool(info, "workingset"),
@@ -436,8 +434,7 @@ export class WorkingSetSession implements ToolSession {
           ? [placeBound(["lines"], "blocks, pieces of lines or contexts found no room in the tables")]
           : []),
       ],
-      file: { name: WORKING_SET_FILE, contents: `${JSON.stringify(profile)}\n` },
-      notTracked,
+      files: [{ member: "workingset", name: WORKING_SET_FILE, contents: `${JSON.stringify(profile)}\n` }],
     };
   }
 }
@@ -498,9 +495,9 @@ function untracked({ attribution: layout }: SessionInstance, readings: Readings)
 
 function describeOptions(layout: LocalityLayout | undefined) {
   if (layout === undefined) return undefined;
-  const { exact, limit, cacheLines } = layout;
-  const method = exact ? ("exact" as const) : ("shards" as const);
-  return { locality: { method, rate: (limit + 1) / 2 ** 32, cacheBytes: cacheLines * 64 } };
+  const { limit, cacheLines } = layout;
+  const rate = (limit + 1) / 2 ** 32;
+  return { locality: { method: "shards" as const, rate, cacheBytes: cacheLines * 64 } };
 }
 
 function describe(

@@ -37,61 +37,82 @@ export interface HeadOf {
   readonly input: string;
 }
 
+/** What the profile of one tool adds to the head. */
+interface ToolHead {
+  readonly program?: string | undefined;
+  /** The command line, by its words. */
+  readonly words?: readonly string[] | undefined;
+  readonly notTracked: readonly string[];
+  readonly facts: readonly HeadFact[];
+  readonly keys: readonly PageKey[];
+}
+
+type HeadTool = "heap" | "waste" | "workingset" | "objects" | "cpu";
+
+/** The heads of tools, in the order of the page. */
+const HEADS: {
+  readonly [Tool in HeadTool]: (profile: NonNullable<HeadOf[Tool]>, screen: Screen) => ToolHead;
+} = {
+  heap: (heap, screen) => ({
+    program: heap.description.program,
+    words: heap.description.command,
+    notTracked: gapsOf(heap),
+    facts: heapFacts(screen, heap),
+    keys: heapKeys(heap),
+  }),
+  waste: (waste) => ({ notTracked: waste.notTracked, facts: wasteFacts(waste), keys: wasteKeys(waste) }),
+  workingset: (workingset) => ({
+    program: workingset.program,
+    words: workingset.command,
+    notTracked: workingset.notTracked,
+    facts: workingset.instances.map((instance) => ["Working set", lengthInWords(workingset, instance)]),
+    keys: workingSetKeys(workingset),
+  }),
+  objects: (objects) => ({
+    program: objects.program,
+    words: objects.command,
+    notTracked: objects.notTracked,
+    facts: [["Objects", sizesInWords(objects)]],
+    keys: objectKeys(objects),
+  }),
+  cpu: (cpu) => ({
+    program: cpu.program,
+    words: cpu.command,
+    notTracked: cpu.notTracked,
+    facts: cpuFacts(cpu),
+    keys: cpuKeys(cpu),
+  }),
+};
+
 export function headOfRun(run: HeadOf): PageHead {
-  const { heap, waste, workingset, objects, cpu, input } = run;
-  const words = heap?.description.command ?? workingset?.command ?? objects?.command ?? cpu?.command;
+  const screen = new Screen({ paint: createPaint(false), width: 80, isWide: true });
+  const headOf = <Tool extends HeadTool>(tool: Tool): ToolHead | undefined =>
+    run[tool] && HEADS[tool](run[tool], screen);
+  const heads = (Object.keys(HEADS) as HeadTool[]).flatMap((tool) => headOf(tool) ?? []);
+  const { heap, waste, input } = run;
+  const words = heads.find((head) => head.words !== undefined)?.words;
   const command = words === undefined ? waste?.command : commandLine(words);
   const end = heap?.description.end;
-  const notTracked = [
-    ...(heap === undefined ? [] : gapsOf(heap)),
-    ...(waste?.notTracked ?? []),
-    ...(workingset?.notTracked ?? []),
-    ...(objects?.notTracked ?? []),
-    ...(cpu?.notTracked ?? []),
-    ...notRecorded(run),
+  const facts = [
+    ...heads.flatMap((head) => head.facts),
+    ...presenceInWords(screen, run.presence ?? heap?.description.presence),
   ];
   return {
     writtenBy: MEMSHADE_VERSION,
-    program:
-      heap?.description.program ??
-      workingset?.program ??
-      objects?.program ??
-      cpu?.program ??
-      waste?.command ??
-      input,
+    program: heads.find((head) => head.program !== undefined)?.program ?? waste?.command ?? input,
     ...(command === undefined ? {} : { command }),
     ...(end === undefined
       ? {}
       : { ended: endInWords(end) + (end.message === undefined ? "" : `: ${end.message}`) }),
-    facts: factsOf(run).map(([label, value]) => ({ label, value })),
-    keys: [
-      ...heapKeys(heap),
-      ...wasteKeys(waste),
-      ...workingSetKeys(workingset),
-      ...objectKeys(objects),
-      ...cpuKeys(cpu),
-    ],
-    notTracked: [...new Set(notTracked)],
+    facts: facts.map(([label, value]) => ({ label, value })),
+    keys: heads.flatMap(({ keys }) => keys),
+    notTracked: [...new Set([...heads.flatMap(({ notTracked }) => notTracked), ...notRecorded(run)])],
     hints: hintsOf(run),
   };
 }
 
-function factsOf({ heap, waste, workingset, objects, cpu, presence }: HeadOf): HeadFact[] {
-  const screen = new Screen({ paint: createPaint(false), width: 80, isWide: true });
-  return [
-    ...(heap === undefined ? [] : heapFacts(screen, heap)),
-    ...(waste === undefined ? [] : wasteFacts(waste)),
-    ...(workingset?.instances ?? []).map(
-      (instance): HeadFact => ["Working set", lengthInWords(workingset!, instance)],
-    ),
-    ...(objects === undefined ? [] : [["Objects", sizesInWords(objects)] as HeadFact]),
-    ...(cpu === undefined ? [] : cpuFacts(cpu)),
-    ...presenceInWords(screen, presence ?? heap?.description.presence),
-  ];
-}
-
-function heapKeys(heap: HeapProfile | undefined): PageKey[] {
-  if (heap === undefined || whyHeapUnknown({ heap }) !== undefined) return [];
+function heapKeys(heap: HeapProfile): PageKey[] {
+  if (whyHeapUnknown({ heap }) !== undefined) return [];
   const { totals, counters, knownHost } = heap.description;
   const { allocatedBytes, allocations } = heapTotals(heap);
   const keys: PageKey[] = [];
@@ -126,8 +147,8 @@ function heapKeys(heap: HeapProfile | undefined): PageKey[] {
   return keys;
 }
 
-function wasteKeys(waste: WasteFile | undefined): PageKey[] {
-  if (waste === undefined || waste.totals.bytesWritten === 0) return [];
+function wasteKeys(waste: WasteFile): PageKey[] {
+  if (waste.totals.bytesWritten === 0) return [];
   const { deadOverwritten, bytesWritten, silentStores, stores } = waste.totals;
   return [
     {
@@ -149,18 +170,17 @@ function wasteKeys(waste: WasteFile | undefined): PageKey[] {
   ];
 }
 
-function workingSetKeys(workingset: WorkingSetProfile | undefined): PageKey[] {
-  const lines = (workingset?.instances ?? []).map(({ levels }) => levels[0]?.counts.lines ?? []);
+function workingSetKeys(workingset: WorkingSetProfile): PageKey[] {
+  const lines = workingset.instances.map(({ levels }) => levels[0]?.counts.lines ?? []);
   const most = lines.reduce((largest, counts) => Math.max(largest, ...counts), 0);
-  if (workingset === undefined || most === 0) return [];
+  if (most === 0) return [];
   const value = most * workingset.lineBytes;
   return [
     { label: "working set", word: "working set", value, unit: "bytes", note: "at most, in an interval" },
   ];
 }
 
-function objectKeys(objects: ObjectsProfile | undefined): PageKey[] {
-  if (objects === undefined) return [];
+function objectKeys(objects: ObjectsProfile): PageKey[] {
   const { bytes, objects: count } = objectTotals(objects);
   const live = objects.parts.flatMap((part) => wholeSurvival(part) ?? []);
   const estimate = live.reduce((sum, survival) => sum + survival.bytes, 0);
@@ -180,7 +200,10 @@ function objectKeys(objects: ObjectsProfile | undefined): PageKey[] {
       ? []
       : [
           {
-            ...({ label: "in use", word: "in use", unit: "bytes", weight: "objects-in-use" } as const),
+            label: "in use",
+            word: "in use",
+            unit: "bytes" as const,
+            weight: "objects-in-use",
             value: estimate,
             note: `${most}± ${formatBytes(error)}, estimated`,
           },
@@ -188,8 +211,7 @@ function objectKeys(objects: ObjectsProfile | undefined): PageKey[] {
   ];
 }
 
-function cpuKeys(cpu: CpuProfile | undefined): PageKey[] {
-  if (cpu === undefined) return [];
+function cpuKeys(cpu: CpuProfile): PageKey[] {
   const value = cpu.samples.samples.values[CPU_VALUES.nanoseconds]!.reduce((sum, time) => sum + time, 0);
   const note = `in ${plural(cpu.samples.samples.length, "sample")}`;
   return [{ label: "CPU time", word: "call path", value, unit: "ns", weight: "cpu", note }];

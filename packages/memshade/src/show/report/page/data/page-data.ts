@@ -391,7 +391,6 @@ export interface PageVariable {
 
 export interface PageCache {
   readonly lineBytes: number;
-  readonly method: "exact" | "SHARDS";
   /** Sampled part of all lines, 0…1. */
   readonly rate: number;
   readonly references: number;

@@ -280,14 +280,13 @@ function cacheOf({ instances, lineBytes }: WorkingSetProfile): { cache?: PageCac
     .flatMap((instance) => instance.locality ?? [])
     .sort((a, b) => b.references - a.references);
   if (locality === undefined) return {};
-  const { missRatio, caches, references, lines, rate, method } = localityJson(locality);
+  const { missRatio, caches, references, lines, rate } = localityJson(locality);
   return {
     cache: {
       lineBytes,
       references,
       lines,
       rate,
-      method: method as PageCache["method"],
       bytes: Float64Array.from(missRatio, ({ bytes }) => bytes),
       missRatio: Float64Array.from(missRatio, (point) => point.missRatio),
       caches: caches.map(({ name, bytes, missRatio: ratio }) => ({ name, bytes, missRatio: ratio })),

@@ -70,7 +70,9 @@ export function diffTableText(table: DiffTable, options: DiffTableOptions): stri
     const several = runs.length > 1 ? `median of ${runs.length}: ` : "";
     const names = printable(runs.join(", "));
     const room = screen.width - 5 - several.length;
-    screen.print(faint(`${side}  ${several}${screen.shorten(names, cutMiddle(names, room))}`));
+    screen.print(
+      faint(`${side}  ${several}${screen.shorten(names, (columns) => cutMiddle(names, columns), room)}`),
+    );
   }
   printGaps(screen, options.gaps);
   table.printHead?.(screen);

@@ -85,7 +85,9 @@ export function printTitle(screen: Screen, profile: HeapProfile): void {
   screen.printEnds(title, end === undefined ? "" : endInWords(end), screen.paint.strong);
   if (command !== undefined && command.length > 0) {
     const line = printable(commandLine(command));
-    screen.print(screen.paint.faint(screen.shorten(line, cutMiddle(line, screen.width))));
+    screen.print(
+      screen.paint.faint(screen.shorten(line, (columns) => cutMiddle(line, columns), screen.width)),
+    );
   }
   if (end?.message !== undefined)
     printWrapped(screen, printable(end.message), "  ", "  ", screen.paint.warning);

@@ -57,7 +57,11 @@ function nameOf(
   const callersText = callers.map(({ function: name = "?" }) => ` ← ${bareName(name)}`).join("");
   const name = functionInWords({ function: own.function });
   if (screen.isWhole) return `${name}${place}${callersText}`;
-  const short = screen.shorten(name, shortenName(name, Math.max(1, room - displayWidth(place))));
+  const short = screen.shorten(
+    name,
+    (columns) => shortenName(name, columns),
+    Math.max(1, room - displayWidth(place)),
+  );
   const rest = room - displayWidth(short) - displayWidth(place);
-  return `${short}${place}${screen.shorten(callersText, cutMiddle(callersText, Math.max(0, rest)))}`;
+  return `${short}${place}${screen.shorten(callersText, (columns) => cutMiddle(callersText, columns), Math.max(0, rest))}`;
 }

@@ -138,18 +138,20 @@ export class Screen {
 
   /** Shortens a function name to at most `width` columns. */
   fit(name: string, width: number): string {
-    return this.shorten(name, shortenName(name, this.isWhole ? Number.POSITIVE_INFINITY : width));
+    return this.shorten(name, (columns) => shortenName(name, columns), width);
   }
 
   /** Shortens a function with its location, in the form that `placeOf` returns. */
   fitPlace(place: string, width: number): string {
-    return this.shorten(place, shortenPlace(place, this.isWhole ? Number.POSITIVE_INFINITY : width));
+    return this.shorten(place, (columns) => shortenPlace(place, columns), width);
   }
 
-  shorten(name: string, shortened: string): string {
-    if (this.isWhole) return printable(name);
-    if (shortened !== printable(name)) this.isShortened = true;
-    return shortened;
+  /** Shortens a name by a function of the columns that it may take. With `isWide` the name stands as recorded. */
+  shorten(name: string, shortened: (columns: number) => string, columns: number): string {
+    if (this.isWide) return printable(name);
+    const text = shortened(this.isWhole ? Number.POSITIVE_INFINITY : columns);
+    if (!this.isWhole && text !== printable(name)) this.isShortened = true;
+    return text;
   }
 
   /** Limits the caller lines below a row of a wide screen; a last line counts the rest. */

@@ -253,7 +253,12 @@ function chainLines(
     const most = Math.min(LONGEST_NAME, Math.max(8, width - 2 - displayWidth(after)));
     const name = screen.shorten(
       frame.function,
-      shortenName(frame.file === undefined ? compactName(frame.function) : bareName(frame.function), most),
+      (columns) =>
+        shortenName(
+          frame.file === undefined ? compactName(frame.function) : bareName(frame.function),
+          columns,
+        ),
+      most,
     );
     return cutMiddle(`← ${name}${after}`, Math.max(width, 12));
   };

@@ -70,7 +70,7 @@ function suffixInWords(
   const typeAndBytes = `${(type === "notcold" ? "not cold" : type).padEnd(9)}${formatBytes(totals.bytes)}`;
   const callers = frames.slice(1).map((frame) => `← ${nameOf(profile, frame)}`);
   const text = `${typeAndBytes}  ${callers.length === 0 ? "where nothing tells them apart" : callers.join(" ")}`;
-  return screen.shorten(text, cutMiddle(text, screen.width - 6));
+  return screen.shorten(text, (columns) => cutMiddle(text, columns), screen.width - 6);
 }
 
 function placeInWords(

@@ -114,6 +114,6 @@ export class SiteFacts {
     const isShown = frame.file !== undefined || (frame.index !== null && this.#screen.isWide);
     if (!isShown) return [];
     const place = placeInWords(this.#profile, frame);
-    return [this.#screen.shorten(place, cutMiddle(place, this.#screen.width - indent))];
+    return [this.#screen.shorten(place, (columns) => cutMiddle(place, columns), this.#screen.width - indent)];
   }
 }

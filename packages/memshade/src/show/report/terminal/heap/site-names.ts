@@ -58,13 +58,21 @@ export class SiteNames {
     if (frame === undefined) return screen.paint.strong("(call path not recorded)");
     const module = printable(ofModule(this.#profile, frame));
     const whole = module + (frame.calledByHost ? this.#roleOf(frame) : this.#placeOf(frame, screen.isWide));
-    const place = screen.shorten(whole, cutMiddle(whole, Math.ceil(width * PLACE_PART)));
+    const place = screen.shorten(
+      whole,
+      (columns) => cutMiddle(whole, columns),
+      Math.ceil(width * PLACE_PART),
+    );
     const room = width - displayWidth(place);
     const via = this.#via(screen, contexts, frame, room);
     const name =
       (frame.file === undefined && via === "") || screen.isWide
         ? screen.fit(frame.function, room - displayWidth(via))
-        : screen.shorten(frame.function, shortenName(bareName(frame.function), room - displayWidth(via)));
+        : screen.shorten(
+            frame.function,
+            (columns) => shortenName(bareName(frame.function), columns),
+            room - displayWidth(via),
+          );
     return screen.paint.strong(name) + screen.paint.faint(place + via);
   }
 
@@ -90,7 +98,7 @@ export class SiteNames {
       screen.isShortened = true;
       return "";
     }
-    return ` via ${screen.shorten(first, shortenName(first, roomForName))}${otherNames}`;
+    return ` via ${screen.shorten(first, (columns) => shortenName(first, columns), roomForName)}${otherNames}`;
   }
 
   /** Sorts contexts by bytes for JavaScript, whose callers usually call several functions. */

@@ -23,9 +23,8 @@ export function siteInWords(screen: Screen, { frame, offset }: ObjectSite, width
   const name = functionInWords({ function: frame.name ?? `func[${frame.function}]` });
   const nameWidth = Math.max(8, width - displayWidth(place));
   return (
-    screen.paint.strong(
-      screen.shorten(name, shortenName(name, screen.isWhole ? Number.POSITIVE_INFINITY : nameWidth)),
-    ) + screen.paint.faint(place)
+    screen.paint.strong(screen.shorten(name, (columns) => shortenName(name, columns), nameWidth)) +
+    screen.paint.faint(place)
   );
 }
 

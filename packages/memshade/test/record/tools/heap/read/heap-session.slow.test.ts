@@ -1,10 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { readRaw, writeRaw } from "../../../../../src/profile/formats/memprof-raw/index.ts";
 import type { RawProfile } from "../../../../../src/profile/model/raw-profile.ts";
-import { HeapSession } from "../../../../../src/record/tools/heap/read/heap-session.ts";
 import type { InstrumentOptions } from "../../../../../src/record/tools/index.ts";
 import { wat } from "../../../../support/assemble.ts";
-import { BUMP, contextsOf, newSession, Profiled, snapshotOf } from "../../../../support/profiled.ts";
+import {
+  BUMP,
+  contextsOf,
+  newSession,
+  Profiled,
+  RecordedHeap,
+  snapshotOf,
+} from "../../../../support/profiled.ts";
 import { ScriptedHeap, SITES } from "../support/scripted-heap.ts";
 
 const A = 1024;
@@ -87,7 +93,7 @@ describe("a snapshot", () => {
   });
 
   it.each([3, 4, 5] as const)("can be written as raw version %i", (rawVersion) => {
-    const session = new HeapSession({
+    const session = new RecordedHeap({
       clock: "virtual",
       rawVersion,
       counters: "exact",
@@ -405,17 +411,16 @@ describe("several modules", () => {
 
 describe("an allocator that was only guessed", () => {
   const guessed = (
-    session: HeapSession,
+    session: RecordedHeap,
     misbehave: (heap: ScriptedHeap) => void,
     { sharedMemory = false } = {},
   ) => {
     const heap = new ScriptedHeap();
     const { info, shadow } = heap.profiled;
-    session.addInstance(
+    session.add(
       shadow,
       { ...info, sharedMemory, allocator: { ...info.allocator, needsConfirmation: true } },
       heap.bytes,
-      null,
     );
     work(heap, 1);
     misbehave(heap);

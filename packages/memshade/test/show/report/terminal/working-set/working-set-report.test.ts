@@ -6,7 +6,7 @@ import { workingSetReportJson } from "../../../../../src/show/report/json/workin
 import { createPaint } from "../../../../../src/show/report/terminal/common/paint.ts";
 import { sparkline } from "../../../../../src/show/report/terminal/common/sparkline.ts";
 import { workingSetReport } from "../../../../../src/show/report/terminal/working-set.ts";
-import { reuseOfTrace } from "../../../../explain/analyses/locality/reuse-of-trace.ts";
+import { reuseOfTrace } from "../../../../support/reuse-of-trace.ts";
 import { pictureOf } from "../../working-set-picture.ts";
 
 const LOAD = "abcdefghijklmnop";
@@ -166,7 +166,7 @@ describe("locality", () => {
   const { references, lines, times, distances, firsts, lasts } = reuseOfTrace(sweeps);
   const profile = pictureOf(["ab", "a"]);
   profile.instances[0].locality = {
-    method: "exact",
+    method: "shards",
     references,
     sampled: references,
     rate: 1,
@@ -206,7 +206,7 @@ describe("locality", () => {
       rows: undefined,
       input: "run",
     });
-    expect(text).toContain("Locality\n10,000 references to 1,000 lines; exact");
+    expect(text).toContain("Locality\n10,000 references to 1,000 lines; SHARDS, 100 %: 10,000 references");
     expect(text).toMatch(
       /\nmisses of fully associative LRU caches, [\d.]+ (?:Ki)?B to [\d.]+ KiB: 100 % to 10\.0 %\n/,
     );
@@ -220,11 +220,11 @@ describe("locality", () => {
 
   it("is in the JSON report, with units", () => {
     const [{ curves }] = JSON.parse(workingSetReportJson(profile, "run")).instances;
-    expect(curves).toMatchObject({ method: "exact", rate: 1, references: 10_000, lines: 1000 });
+    expect(curves).toMatchObject({ method: "SHARDS", rate: 1, references: 10_000, lines: 1000 });
     const at = (lines: number) => curves.missRatio.find((point: { lines: number }) => point.lines === lines);
     expect(at(512)).toEqual({ lines: 512, bytes: 32_768, missRatio: 1 });
     expect(at(1024)).toEqual({ lines: 1024, bytes: 65_536, missRatio: 0.1 });
-    expect(curves.footprint[0]).toEqual({ references: 1, lines: 1 });
+    expect(curves.footprint[0]).toEqual({ references: 1024, lines: 1000 });
     expect(curves.sites.rows).toMatchObject([
       { function: "sweep(char*)", line: 7, misses: 10_000, part: 1 },
       { function: "quiet", line: 9, misses: 0, part: 0 },
@@ -235,7 +235,7 @@ describe("locality", () => {
     expect(readWorkingSet(JSON.stringify(profile))).toEqual(profile);
     const damaged = JSON.parse(JSON.stringify(profile));
     damaged.instances[0].locality.method = "guess";
-    expect(() => readWorkingSet(JSON.stringify(damaged))).toThrow(/locality\.method should be "exact"/);
+    expect(() => readWorkingSet(JSON.stringify(damaged))).toThrow(/locality\.method should be "shards"/);
   });
 });
 

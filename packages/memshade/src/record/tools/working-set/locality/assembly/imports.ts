@@ -29,9 +29,6 @@ export declare const SITE_MASK: u32;
 export declare const BUFFER: u32;
 @external("host", "STATE")
 export declare const STATE: u32;
-/** 1: every reference is followed; 0: those of sampled lines. */
-@external("host", "EXACT")
-export declare const EXACT: u32;
 /** Lines whose hash is at most this are sampled. */
 @external("host", "LIMIT")
 export declare const LIMIT: u32;

@@ -8,7 +8,6 @@ import {
   clockNow,
   DISTANCES,
   ENTRIES,
-  EXACT,
   FIRSTS,
   LIMIT,
   LINES,
@@ -75,8 +74,7 @@ function follow(line: u32, position: u64, site: u32): void {
     charge(site, true, true);
     return;
   }
-  let lines: u64 = distance;
-  if (!EXACT) lines = scaled(distance);
+  let lines = scaled(distance);
   const follows = position > last;
   const time = select<u64>(position - last, lines + 1, follows);
   // Between two references lie no more lines than references.
@@ -114,25 +112,12 @@ function charge(site: u32, missing: bool, cold: bool): void {
   if (cold) store<f64>(at, load<f64>(at, Site.cold) + 1, Site.cold);
 }
 
-/** Exact: an access behind the instruction that made it. */
-export function access(address: u32, size: u32, site: u32): void {
-  if (size === 0) return;
-  const first = address >>> LINE_SHIFT;
-  const last = (address + size - 1) >>> LINE_SHIFT;
-  for (let line = first; ; line++) {
-    const position = load<u64>(STATE, State.references) + 1;
-    store<u64>(STATE, position, State.references);
-    follow(line, position, site);
-    if (line === last) return;
-  }
-}
-
 @inline
 function isSampled(line: u32): bool {
   return hashLine(line) <= LIMIT && line < LINES;
 }
 
-/** Sampling: position of what happens while the countdown is at `clock`. */
+/** Position of what happens while the countdown is at `clock`. */
 function positionAt(clock: i32): u64 {
   return (
     load<u64>(ACCESSES) +
@@ -141,7 +126,7 @@ function positionAt(clock: i32): u64 {
   );
 }
 
-/** Sampling: the references that inserted code has put aside. */
+/** Follows the references that inserted code has put aside. */
 export function drain(): void {
   const end = load<u32>(STATE, State.buffered);
   if (end === 0) return;
@@ -191,10 +176,6 @@ function followAgain(line: u32, from: usize, end: usize, origin: u64): usize {
 /** A bulk instruction: one reference for each line. The clock counts one access for all. */
 function bulk(address: u32, size: u32): void {
   if (size === 0) return;
-  if (EXACT) {
-    access(address, size, NO_SITE);
-    return;
-  }
   drain();
   const last = (address + size - 1) >>> LINE_SHIFT;
   const clock = clockNow();

@@ -27,9 +27,7 @@ export function Cache({ model, state, change }: ViewProps) {
         "p",
         { class: "dim" },
         `${formatCount(cache.references)} references to ${formatCount(cache.lines)} lines of ${cache.lineBytes} bytes, ` +
-          (cache.method === "exact"
-            ? "all of them recorded."
-            : `${formatPercent(cache.rate, 1)} of the lines were sampled.`),
+          `${formatPercent(cache.rate, 1)} of the lines were sampled.`,
       ),
       h("div", { class: "curve-and-table" }, h(Curve, { cache }), h(Table, { cache })),
     ),

@@ -100,7 +100,9 @@ export function Diff({ model, state, change }: ViewProps) {
         columns: [
           { id: "name", label: grouping.group, width: "minmax(16rem, 1fr)", isNumber: false, canSort: false },
           ...["before", "after", "difference"].map((id) => ({
-            ...{ id, label: id, isNumber: true },
+            id,
+            label: id,
+            isNumber: true,
             width: `${Math.max(id === "difference" ? 9 : 8, roomOf(chosen))}rem`,
           })),
         ],

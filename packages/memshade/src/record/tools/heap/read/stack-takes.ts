@@ -1,0 +1,88 @@
+import type { RunStackTakes } from "../../../../profile/model/run.ts";
+import { STACK_BEYOND } from "../../host-interface.ts";
+import { ModuleFunctions } from "../../module-functions.ts";
+import type { StackTakesTable } from "../../options.ts";
+import {
+  LEFT_BY_EXCEPTION,
+  STACK_TAKE_BYTES,
+  STACK_TAKES_HEAD_BYTES,
+  StackTake,
+  StackTakes,
+} from "../layout.ts";
+import type { DescribeHostFrame, HostCallers } from "./host-callers.ts";
+
+/** Takes of an instance's stack by one function and one stack of the host; caller 0: it is not known. */
+interface InstanceTakes {
+  mover: number;
+  caller: number;
+  calls: number;
+  bytes: number;
+}
+
+/** What the host has taken of an instance's stack and not given back, the most calls first. */
+export interface TakenStack {
+  takes: readonly InstanceTakes[];
+  stackBytes: number;
+}
+
+export function readStackTakes(view: DataView, { at, start, end }: StackTakesTable): TakenStack {
+  const word = (address: number): number => view.getUint32(address, true);
+  const groups = new Map<string, InstanceTakes>();
+  const count = word(at + StackTakes.count);
+  for (let index = 0; index < count; index++) {
+    const entry = at + STACK_TAKES_HEAD_BYTES + index * STACK_TAKE_BYTES;
+    const answer = word(entry + StackTake.caller);
+    const caller = answer < STACK_BEYOND ? answer : 0;
+    const mover = word(entry + StackTake.mover);
+    const key = `${mover} ${caller}`;
+    const group = groups.get(key) ?? { mover, caller, calls: 0, bytes: 0 };
+    groups.set(key, group);
+    group.calls++;
+    group.bytes += word(entry + StackTake.from) - word(entry + StackTake.to);
+  }
+  const takes = [...groups.values()].sort((a, b) => b.calls - a.calls);
+  addTo(takes[0], word(at + StackTakes.furtherCalls), word(at + StackTakes.furtherBytes));
+  return { takes: withoutUnknown(takes), stackBytes: end - start };
+}
+
+/** Takes whose caller was not asked for belong to the caller with the most takes by the same function. */
+function withoutUnknown(takes: readonly InstanceTakes[]): InstanceTakes[] {
+  return takes.filter(({ mover, caller, calls, bytes }) => {
+    const known = takes.find((other) => other.mover === mover && other.caller !== 0);
+    if (caller !== 0 || known === undefined) return true;
+    addTo(known, calls, bytes);
+    return false;
+  });
+}
+
+function addTo(group: InstanceTakes | undefined, calls: number, bytes: number): void {
+  if (group === undefined) return;
+  group.calls += calls;
+  group.bytes += bytes;
+}
+
+/** Returns what callers took of the stacks of a module: of each caller, the takes in the instance where it has most. */
+export function describeStackTakes(
+  instances: readonly { taken: TakenStack; thread: number | undefined }[],
+  original: () => Uint8Array,
+  callers: HostCallers,
+  describeFrame: DescribeHostFrame,
+): RunStackTakes[] {
+  const found = new Map<string, RunStackTakes & { mover: number }>();
+  for (const { taken, thread } of instances)
+    for (const { mover, caller, calls, bytes } of taken.takes) {
+      // A single take has a purpose: the arguments of a program, for example.
+      if (calls < 2) continue;
+      const frames =
+        thread === undefined || caller === 0 ? [] : callers.framesOfTold(thread, caller).map(describeFrame);
+      const key = JSON.stringify([mover, frames]);
+      if (calls <= (found.get(key)?.calls ?? 0)) continue;
+      found.set(key, { mover, frames, calls, bytes, stackBytes: taken.stackBytes });
+    }
+  if (found.size === 0) return [];
+  const functions = new ModuleFunctions(original());
+  return [...found.values()].map(({ mover, ...takes }) => ({
+    ...takes,
+    ...(mover === LEFT_BY_EXCEPTION ? {} : { function: functions.at([mover])[0]?.name ?? `func[${mover}]` }),
+  }));
+}
