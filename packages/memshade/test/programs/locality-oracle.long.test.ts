@@ -47,7 +47,7 @@ function recordOf(tables: LocalityTables): LocalityRecord {
   return { method: "shards", ...tables, sites: [], otherSites: { sites: 0, misses: 0 }, sitesAtLines: 512 };
 }
 
-/** Sizes of caches that a sample tells apart. */
+/** Smallest cache size that a sample can resolve. */
 const SMALLEST_LINES = 64;
 
 describe.skipIf(!canTrace).each([

@@ -49,7 +49,7 @@ const sweeps = (lines: number, rounds: number, stride = 64) => `
       (br_if $line (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (i32.const ${lines}))))
     (br_if $round (i32.lt_u (local.tee $j (i32.add (local.get $j) (i32.const 1))) (i32.const ${rounds}))))`;
 
-/** What the oracle says of a trace of lines. */
+/** Tables of the oracle for a trace of lines. */
 const ofTrace = (lines: readonly number[]) => {
   const { times, distances, lines: cold } = reuseOfTrace(lines);
   return { times: times.entries(), distances: distances.entries(), cold, sampled: lines.length };
