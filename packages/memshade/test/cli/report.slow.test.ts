@@ -134,6 +134,29 @@ describe("mistakes", () => {
       );
   });
 
+  it("of a print of waste from another file, with what it is and what reads it", () => {
+    const folder = newFolder();
+    const whyOf = (contents: string | Uint8Array): string => {
+      const file = path.join(folder, "file");
+      fs.writeFileSync(file, contents);
+      try {
+        return runWastePrint(file, 5);
+      } catch (error) {
+        return (error as UserError).message.replace(
+          `${file} has no dead stores, silent stores or silent loads: `,
+          "",
+        );
+      }
+    };
+    const working = `{"schema":"memshade-working-set","version":1,"command":["app"]}`;
+    expect(whyOf(working)).toBe("it is a working-set recording, which memshade report reads");
+    const heap = fs.readFileSync(path.join(run, "heap.memprofraw"));
+    expect(whyOf(heap)).toBe("it is a heap recording, which memshade report reads");
+    expect(whyOf(`{"schema":"memshade-statics"}`)).toMatch(/^it is the statics\.json of a run/);
+    expect(whyOf("")).toMatch(/: the file is empty$/);
+    expect(whyOf(`{"stores":[]}`)).toMatch(/: the file\.command should be text, but it is missing$/);
+  });
+
   it("of pairs that the run was recorded without, by their own name", async () => {
     await expect(memshade("top", run, "--by", "dead-pairs")).rejects.toThrow(
       /^--by dead-pairs needs a run with --tool waste .*: .* has heap$/,

@@ -5,13 +5,19 @@ import { UserError } from "../../ground/bytes/errors.ts";
 import { describeSystemError } from "../../ground/bytes/system-errors.ts";
 import { readInput } from "../../names/load/file.ts";
 import { readDeadstores } from "../../profile/formats/deadstores.ts";
+import { isMemprofRaw } from "../../profile/formats/memprof-raw/index.ts";
+import { OBJECTS_SCHEMA } from "../../profile/model/objects.ts";
 import { RUN_FILE } from "../../profile/model/run.ts";
+import { WASTE_SCHEMA } from "../../profile/model/waste.ts";
+import { WORKING_SET_SCHEMA } from "../../profile/model/working-set/working-set.ts";
+import { kindOfContent } from "../../runs/heap.ts";
 import { runOf } from "../../runs/run-of-folder.ts";
 import { printDeadstores } from "../../show/report/terminal/waste.ts";
 import { print } from "../line-input.ts";
 
 const WASTE_FILE = "waste.json";
 const USUAL_ROWS = 5;
+const CONTENTS = "dead stores, silent stores or silent loads";
 
 const EXAMPLES = `
 Examples:
@@ -41,12 +47,34 @@ export function addWastePrintCommand(program: Command): void {
 }
 
 export function runWastePrint(input: string, rows: number): string {
-  const content = textOf(input);
+  const bytes = bytesOf(input);
   try {
-    return printDeadstores(readDeadstores(content), rows);
+    return printDeadstores(readDeadstores(bytes.toString()), rows);
   } catch (error) {
-    throw error instanceof UserError ? new UserError(`${input}: ${error.message}`) : error;
+    if (!(error instanceof UserError)) throw error;
+    const kind = otherKind(bytes);
+    throw new UserError(
+      kind === undefined ? `${input}: ${error.message}` : `${input} has no ${CONTENTS}: ${kind}`,
+    );
   }
+}
+
+/** Recordings of other tools, by the schema of their files. */
+const RECORDINGS: ReadonlyMap<string, string> = new Map([
+  [WORKING_SET_SCHEMA, "a working-set recording"],
+  [OBJECTS_SCHEMA, "a recording of objects"],
+]);
+const SCHEMA = /^\s*\{\s*"schema"\s*:\s*"(memshade-[a-z-]+)"/;
+const START_BYTES = 256;
+
+/** Returns what a file is that has no waste, as a clause; undefined for a file of waste, which may be damaged. */
+function otherKind(bytes: Buffer): string | undefined {
+  const start = bytes.toString("latin1", 0, START_BYTES);
+  const schema = SCHEMA.exec(start)?.[1];
+  const recording = isMemprofRaw(bytes) ? "a heap recording" : RECORDINGS.get(schema ?? "");
+  if (recording !== undefined) return `it is ${recording}, which memshade report reads`;
+  const mayBeWaste = schema === undefined ? /^\s*(?:\{|$)/.test(start) : schema === WASTE_SCHEMA;
+  return mayBeWaste ? undefined : kindOfContent(bytes);
 }
 
 /** Returns the file to print; for a run, its waste file. */
@@ -59,15 +87,15 @@ function fileOf(input: string): string {
   if (run === undefined) return file;
   throw new UserError(
     run.files.waste === undefined
-      ? `${input} has no dead stores, silent stores or silent loads: record the program with --tool waste`
+      ? `${input} has no ${CONTENTS}: record the program with --tool waste`
       : `${input} is incomplete: ${WASTE_FILE} is missing`,
   );
 }
 
-function textOf(input: string): string {
+function bytesOf(input: string): Buffer {
   const path = fileOf(input);
   try {
-    return readInput(path).toString();
+    return readInput(path);
   } catch (error) {
     throw new UserError(`${path} cannot be read: ${describeSystemError(error)}`);
   }
