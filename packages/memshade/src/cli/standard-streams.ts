@@ -1,5 +1,8 @@
+import { spawnSync } from "node:child_process";
+import { isatty } from "node:tty";
 import { UserError } from "../ground/bytes/errors.ts";
 import { describeSystemError } from "../ground/bytes/system-errors.ts";
+import type { TextTarget } from "../show/report/terminal/common/screen.ts";
 import { explainFailure } from "./failures.ts";
 
 const STREAMS = ["stdin", "stdout", "stderr"] as const;
@@ -28,4 +31,12 @@ export function endWithReader(): void {
     if (error.code === "EPIPE") process.exit(process.exitCode);
     process.exit(explainFailure(new UserError(`cannot write the output: ${describeSystemError(error)}`)));
   });
+}
+
+/** Returns what a descriptor is, without opening Node's stream of it: that would make a pipe non-blocking for all who share it. */
+export function targetOf(descriptor: 1 | 2): TextTarget {
+  if (!isatty(descriptor)) return { isTerminal: false };
+  const { stdout } = spawnSync("stty", ["size"], { stdio: [descriptor, "pipe", "ignore"], encoding: "utf8" });
+  const columns = Number(/ (\d+)/.exec(stdout ?? "")?.[1]);
+  return { isTerminal: true, columns: columns > 0 ? columns : undefined };
 }

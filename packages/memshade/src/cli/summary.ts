@@ -18,10 +18,9 @@ import { RunNames } from "../runs/run-names.ts";
 import { runOf } from "../runs/run-of-folder.ts";
 import type { OriginalPlaces } from "../runs/run-symbols.ts";
 import { adviceLines, findingLines } from "../show/report/findings.ts";
-import { columnsOf, type TextTarget } from "../show/report/terminal/common/columns.ts";
 import { createPaint, type Paint } from "../show/report/terminal/common/paint.ts";
-import { Screen } from "../show/report/terminal/common/screen.ts";
-import { targetOf } from "./text-target.ts";
+import { columnsOf, Screen, type TextTarget } from "../show/report/terminal/common/screen.ts";
+import { targetOf } from "./standard-streams.ts";
 
 /** Columns that `say()` writes in front of a line. */
 const PREFIX_COLUMNS = "memshade: ".length;

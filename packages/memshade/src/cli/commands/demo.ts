@@ -12,7 +12,7 @@ import { type ColorChoice, createPaint, wantsColors } from "../../show/report/te
 import { endProcess } from "../end-process.ts";
 import { writeOutput } from "../line-input.ts";
 import { assertNode } from "../other-runtime.ts";
-import { targetOf } from "../text-target.ts";
+import { targetOf } from "../standard-streams.ts";
 import { addShared } from "./report-options.ts";
 
 /** All options, because the program is small. */

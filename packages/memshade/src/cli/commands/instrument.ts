@@ -9,7 +9,7 @@ import { say } from "../../record/host/run/terminal-line.ts";
 import { instrument } from "../../record/tools/index.ts";
 import { BLOCK_TOOLS } from "../../record/tools/options.ts";
 import { toInstrumentOptions } from "../../record/tools/run-options.ts";
-import { sentencesOfModule } from "../../record/tools/sentences.ts";
+import { sentencesOfModule } from "../../record/tools/session.ts";
 import { addHostStacksOption, addToolOptions, type ToolFlags, toolOptionsOf } from "../tool-options.ts";
 
 interface InstrumentFlags extends ToolFlags {

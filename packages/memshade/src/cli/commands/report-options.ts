@@ -11,9 +11,12 @@ import type { OriginalPlaces } from "../../runs/run-symbols.ts";
 import type { ReportedTool } from "../../runs/shelves.ts";
 import { loadSuppressions } from "../../runs/suppressions.ts";
 import type { SourcesKept } from "../../show/report/page/data/sources.ts";
-import { columnsOf } from "../../show/report/terminal/common/columns.ts";
 import { type ColorChoice, createPaint, wantsColors } from "../../show/report/terminal/common/paint.ts";
-import { type ScreenOptions, USUAL_CALLER_LINES } from "../../show/report/terminal/common/screen.ts";
+import {
+  columnsOf,
+  type ScreenOptions,
+  USUAL_CALLER_LINES,
+} from "../../show/report/terminal/common/screen.ts";
 import { collect } from "../collect.ts";
 import { assertPlaces } from "../tool-options.ts";
 import { addOptions, type OptionDescription } from "./add-options.ts";

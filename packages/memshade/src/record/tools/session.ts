@@ -133,3 +133,15 @@ export interface ToolSession {
   /** The figures up to now. Changes nothing, so that it can be taken while the program runs. */
   snapshot(end: RunEnd, facts: RunFacts): ToolSnapshot;
 }
+
+export function sentencesOfTool({ toolLayouts }: InstrumentedInfo, tool: ToolName): string[] {
+  return String(toolLayouts?.[tool]?.notTracked ?? "")
+    .split("\n")
+    .filter((sentence) => sentence !== "");
+}
+
+/** Returns all sentences about code and data of a module that a tool does not see. */
+export function sentencesOfModule(info: InstrumentedInfo): string[] {
+  const ofTools = info.tools.flatMap((tool) => sentencesOfTool(info, tool));
+  return [...info.notTracked, ...ofTools, ...Object.values(info.notRecorded ?? {})];
+}

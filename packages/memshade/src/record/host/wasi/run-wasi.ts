@@ -22,12 +22,11 @@ import { beforeRecording } from "../run/die-by-signal.ts";
 import { FolderClaim } from "../run/folder-claim.ts";
 import { takeRun } from "../run/measured.ts";
 import { NOT_WRITTEN, sayInterrupted, sayNotWritten } from "../run/profile-failure.ts";
-import { Recorder } from "../run/recorder.ts";
+import { Recorder, watchCounters } from "../run/recorder.ts";
 import { programName } from "../run/run-folder.ts";
 import { EndSignals, type RunOutcome, type RunPlace, supervise } from "../run/supervise.ts";
 import { say, sayWritten } from "../run/terminal-line.ts";
 import { threadMs } from "../run/thread-time.ts";
-import { watchCounters } from "../run/watch-counters.ts";
 import { siblingModule } from "../sibling-module.ts";
 import type { WasiMessage, WasiProgram } from "./messages.ts";
 

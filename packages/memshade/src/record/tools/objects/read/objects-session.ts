@@ -20,8 +20,8 @@ import { HostCallers, type ToldStacks, withoutStart } from "../../heap/read/host
 import { ModuleFunctions } from "../../module-functions.ts";
 import type { InstrumentedInfo } from "../../options.ts";
 import type { ToolOptions } from "../../run-options.ts";
-import { sentencesOfTool } from "../../sentences.ts";
 import type { InstanceHandle, RunFacts, ToolSession, ToolSnapshot } from "../../session.ts";
+import { sentencesOfTool } from "../../session.ts";
 import { innermostMembers } from "../../source-places.ts";
 import { hostFrameNumbers } from "../../working-set/read/describe-stacks.ts";
 import type { CounterPlace } from "../event-table.ts";

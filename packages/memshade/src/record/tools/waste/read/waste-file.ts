@@ -21,8 +21,8 @@ import {
 } from "../../../../profile/model/waste.ts";
 import { ModuleFunctions } from "../../module-functions.ts";
 import type { InstrumentedInfo } from "../../options.ts";
-import { sentencesOfTool } from "../../sentences.ts";
 import type { InstanceHandle, LinesOf, RunFacts, ToolSession, ToolSnapshot, TypesOf } from "../../session.ts";
+import { sentencesOfTool } from "../../session.ts";
 import { layerMembers, placeMembers } from "../../source-places.ts";
 import { wasteDescription } from "../description.ts";
 import { heldSentence, refusedSentence } from "../memory-limit.ts";

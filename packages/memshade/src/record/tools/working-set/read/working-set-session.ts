@@ -24,8 +24,8 @@ import { HostCallers, type ToldStacks, withoutStart } from "../../heap/read/host
 import { ModuleFunctions } from "../../module-functions.ts";
 import type { InstrumentedInfo } from "../../options.ts";
 import type { ToolOptions } from "../../run-options.ts";
-import { sentencesOfTool } from "../../sentences.ts";
 import type { InstanceHandle, LinesOf, RunFacts, ToolSession, ToolSnapshot } from "../../session.ts";
+import { sentencesOfTool } from "../../session.ts";
 import { type AttributionLayout, attributionLayoutOf } from "../attribution/memory-plan.ts";
 import { AttributionDescriber, stackDescriber } from "../attribution/read/describe-attribution.ts";
 import { type AttributionTables, readAttribution } from "../attribution/read/read-attribution.ts";
