@@ -56,7 +56,7 @@ describe("memshade instrument", () => {
     );
     const dylink = [0, 10, 8, ...Buffer.from("dylink.0"), 0];
     expect(await sentences(`(module (import "env" "memory" (memory 1)) ${touching})`, ...dylink)).toMatch(
-      /^memshade: A dynamic library [^\n]+\n$/,
+      /^memshade: The module is a dynamic library [^\n]+\n$/,
     );
     const shared = await sentences(`(module (import "env" "memory" (memory 1 1 shared)) ${touching})`);
     expect(shared).toMatch(/each thread is recorded separately[^\n]+`memshade node` records all/);

@@ -26,9 +26,9 @@ describe("the command line", () => {
     ]);
     expect(Object.fromEntries(groups)).toMatchObject({
       Record: expect.arrayContaining(["run", "node"]),
-      Look: expect.arrayContaining(["report", "view", "top", "tree"]),
-      "Compare and gate": expect.arrayContaining(["diff", "check"]),
-      "Take elsewhere": expect.arrayContaining(["export", "waste-print"]),
+      Show: expect.arrayContaining(["report", "view", "top", "tree"]),
+      "Compare and check": expect.arrayContaining(["diff", "check"]),
+      Export: expect.arrayContaining(["export", "waste-print"]),
       MemProf: ["merge", "show"],
       "Native files": ["unwind", "symbolize"],
       Help: ["explain", "help"],
@@ -100,7 +100,7 @@ describe("the command line", () => {
       ["run", "--tool", "workingset", "--locality", "--locality-rate", "0", "x.wasm"],
       "option '--locality-rate <part>' argument '0' is invalid. It must be a part of all lines from 0.000001 to 1, or of 100%.",
     ],
-    [["run", "--tool", "workingset", "--owners", "x.wasm"], "unknown option '--owners': --who tells it"],
+    [["run", "--tool", "workingset", "--owners", "x.wasm"], "unknown option '--owners': use --who"],
     [["run", "--tool", "waste", "--ids", "32", "x.wasm"], "unknown option '--ids'"],
     [["run", "--learn", "x.runs", "x.wasm"], "--learn is an option of the waste tool: add --tool waste"],
     [["run", "--env", "=x", "x.wasm"], "--env =x: a name is missing"],

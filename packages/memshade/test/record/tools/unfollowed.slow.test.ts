@@ -72,18 +72,24 @@ const EXPECTED: Readonly<
     workingset: { says: [], records: true },
   },
   "a 64-bit memory without a maximum": {
-    heap: { says: [/only its first 4 GiB are followed/], records: true },
-    workingset: { says: [/only its first 4 GiB are followed/], records: true },
+    heap: { says: [/only its first 4 GiB are recorded/], records: true },
+    workingset: { says: [/only its first 4 GiB are recorded/], records: true },
   },
   "a memory that was refused growth": {
-    waste: { says: [/asked for 1876 MiB of memory and did not get it.*room for 1024 MiB/], records: true },
+    waste: {
+      says: [/requested 1876 MiB of memory and did not get it.*covers at most 1024 MiB/],
+      records: true,
+    },
     workingset: { says: [], records: true },
   },
   "a memory that is asked for more than any has": {
-    waste: { says: [/^(?!.*asked for)/s], records: true },
+    waste: { says: [/^(?!.*requested)/s], records: true },
   },
   "a large memory that is asked for more than any has": {
-    waste: { says: [/asked for 2501 MiB of memory and did not get it: .*room for 1024 MiB/], records: true },
+    waste: {
+      says: [/requested 2501 MiB of memory and did not get it: .*covers at most 1024 MiB/],
+      records: true,
+    },
   },
 };
 

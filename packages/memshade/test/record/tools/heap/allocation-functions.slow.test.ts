@@ -107,7 +107,7 @@ describe("realloc", () => {
     heap.realloc(A, A + 64, 32, "b");
     expect(heap.profiled.heap).toMatchObject({ allocations: 2, frees: 0, liveBlocks: 2 });
     expect(heap.profiled.snapshot().notTracked.join()).toContain(
-      "1 release named a block whose allocation was not seen",
+      "1 block was freed whose allocation was not recorded",
     );
   });
 

@@ -122,7 +122,7 @@ describe("programs as compilers write them", () => {
     const { info } = instrument(moduleOf("kotlin"), { tools: ["heap"], chooseTool: true });
     expect(Object.keys(info.toolLayouts ?? {})).toEqual(["objects"]);
     expect(info.notRecorded?.heap).toContain("it is recorded with the tool objects");
-    expect(info.notTracked.join()).not.toContain("garbage-collected heap");
+    expect(info.notTracked.join()).not.toContain("garbage-collected");
   });
 
   it("without types of objects are refused in a sentence", () => {

@@ -75,7 +75,7 @@ export function sentencesOf(instances: readonly ShadowTotals[]): string[] {
     sum("earlierFrees"),
     "block was",
     "blocks were",
-    ` freed that were allocated before the start${sized}: no other figure counts them.`,
+    ` freed that existed before the start${sized}: no other figure counts them.`,
   );
   addSentence(
     sum("unmatchedFrees"),

@@ -441,7 +441,7 @@ function printHints(screen: Screen, profile: HeapProfile, input: string, knowsSt
   if (screen.isShortened)
     screen.print(faint("Names and call paths are shortened: --wide shows them in full."));
   if (isOfNativeProgram(profile) && knowsField(profile, "totalAccessCount"))
-    screen.print(faint("Accesses by the kernel and to static data are not counted: docs/native-programs.md"));
+    screen.print(faint("Not counted: accesses by the kernel or to static data (docs/native-programs.md)"));
   const keys = [
     ...(leaks(profile) === undefined ? [] : ["left"]),
     ...(reachOf(profile) === undefined ? [] : ["lost"]),
