@@ -36,6 +36,7 @@ import { runPlaces } from "../../source-places.ts";
 import { type HeapSeries, withHistory } from "./block-entry.ts";
 import { ContextTable, type MergedContext, pathKey, type ShadowContext } from "./context-table.ts";
 import { describeIntervals } from "./describe-intervals.ts";
+import { describeStackTakes } from "./describe-stack-takes.ts";
 import type { TableMemory } from "./granule-counters.ts";
 import { boundsOfBlocks } from "./heap-bounds.ts";
 import { type Confirmation, confirmAllocator, sentencesOf } from "./heap-notes.ts";
@@ -60,7 +61,6 @@ import {
 } from "./reach/apply-reach.ts";
 import type { ReachSums } from "./reach/reach-sums.ts";
 import { type ShadowContents, ShadowReader, type ShadowTotals } from "./read-shadow.ts";
-import { describeStackTakes } from "./stack-takes.ts";
 import { staticAccesses, staticsFile } from "./statics-file.ts";
 import { UNCOUNTED_SENTENCE, UNCOUNTED_SITE } from "./uncounted.ts";
 

@@ -1,15 +1,6 @@
-import type { RunStackTakes } from "../../../../profile/model/run.ts";
 import { STACK_BEYOND } from "../../host-interface.ts";
-import { ModuleFunctions } from "../../module-functions.ts";
 import type { StackTakesTable } from "../../options.ts";
-import {
-  LEFT_BY_EXCEPTION,
-  STACK_TAKE_BYTES,
-  STACK_TAKES_HEAD_BYTES,
-  StackTake,
-  StackTakes,
-} from "../layout.ts";
-import type { DescribeHostFrame, HostCallers } from "./host-callers.ts";
+import { STACK_TAKE_BYTES, STACK_TAKES_HEAD_BYTES, StackTake, StackTakes } from "../layout.ts";
 
 /** Takes of an instance's stack by one function and one stack of the host; caller 0: it is not known. */
 interface InstanceTakes {
@@ -59,30 +50,4 @@ function addTo(group: InstanceTakes | undefined, calls: number, bytes: number): 
   if (group === undefined) return;
   group.calls += calls;
   group.bytes += bytes;
-}
-
-/** Returns what callers took of the stacks of a module: of each caller, the takes in the instance where it has most. */
-export function describeStackTakes(
-  instances: readonly { taken: TakenStack; thread: number | undefined }[],
-  original: () => Uint8Array,
-  callers: HostCallers,
-  describeFrame: DescribeHostFrame,
-): RunStackTakes[] {
-  const found = new Map<string, RunStackTakes & { mover: number }>();
-  for (const { taken, thread } of instances)
-    for (const { mover, caller, calls, bytes } of taken.takes) {
-      // A single take has a purpose: the arguments of a program, for example.
-      if (calls < 2) continue;
-      const frames =
-        thread === undefined || caller === 0 ? [] : callers.framesOfTold(thread, caller).map(describeFrame);
-      const key = JSON.stringify([mover, frames]);
-      if (calls <= (found.get(key)?.calls ?? 0)) continue;
-      found.set(key, { mover, frames, calls, bytes, stackBytes: taken.stackBytes });
-    }
-  if (found.size === 0) return [];
-  const functions = new ModuleFunctions(original());
-  return [...found.values()].map(({ mover, ...takes }) => ({
-    ...takes,
-    ...(mover === LEFT_BY_EXCEPTION ? {} : { function: functions.at([mover])[0]?.name ?? `func[${mover}]` }),
-  }));
 }
