@@ -25,7 +25,7 @@ export const VARIANTS = {
   /** Reuse distances as well: of 1 % of the lines, and of all. */
   locality: { tools: ["workingset"], workingset: { locality: {} } },
   "locality of all lines": { tools: ["workingset"], workingset: { locality: { rate: 1 } } },
-  /** Whose the lines are. */
+  /** Owners of the lines. */
   "first touch": { tools: ["workingset"], workingset: { attribution: { firstTouch: true } } },
   fill: { tools: ["workingset"], workingset: { attribution: { fill: true } } },
   owners: { tools: ["workingset"], workingset: { attribution: { owners: true } } },

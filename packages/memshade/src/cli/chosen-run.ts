@@ -59,7 +59,9 @@ export async function chosenSides(
 async function namedRuns(inputs: string): Promise<string[]> {
   const names = existsSync(inputs) ? [inputs] : inputs.split(",");
   if (names.includes(""))
-    throw new UserError(`"${inputs}" names no run before or behind a comma: several are named as A1,A2,A3`);
+    throw new UserError(
+      `"${inputs}" has an empty name before or after a comma: write several runs as A1,A2,A3`,
+    );
   const runs: string[] = [];
   for (const name of names) runs.push(await namedRun(name));
   return runs;

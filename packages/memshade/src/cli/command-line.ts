@@ -33,12 +33,12 @@ function explain(error: unknown): number {
 
 /** Hints for options that no longer exist. */
 const INSTEAD: Readonly<Record<string, string>> = {
-  "--pgo": "--learn FILE lets a run learn from an earlier one",
-  "--no-pgo": "no run learns from an earlier one unless --learn FILE is given",
-  "--first-touch": "--who tells it",
-  "--owners": "--who tells it",
-  "--fill": "--who tells it",
+  "--pgo": "use --learn FILE",
+  "--no-pgo": "leave it out; only --learn FILE uses earlier runs",
+  "--first-touch": "use --who",
+  "--owners": "use --who",
+  "--fill": "use --who",
   "--locality": "it takes no value; --locality-rate 1 follows all lines",
-  "--locality-size": "--locality-rate says how much is sampled",
+  "--locality-size": "use --locality-rate",
   "--cache": "the report has the miss ratios of all sizes",
 };

@@ -15,7 +15,7 @@ export async function linesOrReason(readLines: () => Promise<readonly string[]>)
   try {
     return await readLines();
   } catch (error) {
-    return [`findings could not be searched: ${reasonOf(error)}`];
+    return [`cannot search for findings: ${reasonOf(error)}`];
   }
 }
 
@@ -28,6 +28,6 @@ export async function nameRuns(folders: readonly string[]): Promise<void> {
     const summary = await import("./summary.ts");
     await summary.nameRuns(folders);
   } catch (error) {
-    sayLines([`names of functions are not kept with the run: ${reasonOf(error)}`]);
+    sayLines([`cannot store the names of functions in the run: ${reasonOf(error)}`]);
   }
 }

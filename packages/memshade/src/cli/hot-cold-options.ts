@@ -13,17 +13,17 @@ export function addHotColdOptions(command: Command): Command {
   return command
     .option(
       "--cold-lifetime <s>",
-      "cold from this mean lifetime on, in seconds (LLVM: 200)",
+      "blocks with at least this mean lifetime, in seconds, may be cold (LLVM: 200)",
       parseLimit("--cold-lifetime"),
     )
     .option(
       "--cold-density <n>",
-      "cold below so many accesses per byte and second (LLVM: 0.05)",
+      "blocks with fewer accesses per byte and second may be cold (LLVM: 0.05)",
       parseLimit("--cold-density"),
     )
     .option(
       "--hot-density <n>",
-      "hot above so many accesses per byte and second (LLVM: not used)",
+      "blocks with more accesses per byte and second are hot (LLVM: not used)",
       parseLimit("--hot-density"),
     );
 }

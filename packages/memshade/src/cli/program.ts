@@ -23,10 +23,10 @@ function refuseEmptyNames(command: Command): void {
   if (WITH_WORDS_OF_OTHERS.includes(command.name())) return;
   for (const [index, argument] of command.registeredArguments.entries())
     if (NAMES.has(argument.name()) && isEmpty(command.processedArgs[index]))
-      throw new UserError(`the argument <${argument.name()}> is "", which names nothing`);
+      throw new UserError(`the argument <${argument.name()}> is empty`);
   for (const option of command.options)
     if (NAMES.has(valueNameOf(option)) && isEmpty(command.getOptionValue(option.attributeName())))
-      throw new UserError(`${option.long ?? option.short} is "", which names nothing`);
+      throw new UserError(`the value of ${option.long ?? option.short} is empty`);
 }
 
 function isEmpty(value: unknown): boolean {
@@ -39,14 +39,15 @@ function valueNameOf({ flags }: Option): string {
 
 const EXAMPLES = `
 Examples:
-  memshade demo                    profile a small program that comes along
+  memshade demo                    profile the demo program
   memshade run program.wasm        profile a WASI program
   memshade node app.js             profile the modules of a Node program
-  memshade browser localhost:5173  profile those of a web page
-  memshade report                  see what the newest run recorded
-  memshade tree --by left          see from where what is left was allocated
+  memshade browser localhost:5173  profile the modules of a web page
+  memshade report                  show the report of the newest run
+  memshade tree --by left          show which calls allocated the memory that is
+                                   live at the end
 
-memshade VERB --help tells more about a command.`;
+memshade COMMAND --help shows the options of a command.`;
 
 type AddCommand = (program: Command) => void;
 
@@ -64,17 +65,17 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, LoadCommand>>>> = 
     demo: async () => (await import("./commands/demo.ts")).addDemoCommand,
     instrument: async () => (await import("./commands/pages.ts")).addInstrumentCommand,
   },
-  "Look:": {
+  "Show:": {
     report: async () => (await import("./commands/reading.ts")).addReportCommand,
     view: async () => (await import("./commands/view.ts")).addViewCommand,
     top: async () => (await import("./commands/reading.ts")).addTopCommand,
     tree: async () => (await import("./commands/reading.ts")).addTreeCommand,
   },
-  "Compare and gate:": {
+  "Compare and check:": {
     diff: async () => (await import("./commands/reading.ts")).addDiffCommand,
     check: async () => (await import("./commands/check.ts")).addCheckCommand,
   },
-  "Take elsewhere:": {
+  "Export:": {
     export: async () => (await import("./commands/export.ts")).addExportCommand,
     "waste-print": async () => (await import("./commands/reading.ts")).addWastePrintCommand,
   },
@@ -109,7 +110,9 @@ const RUNNING_COMMANDS = ["run", "node", "demo"];
  */
 export async function createProgram(args: readonly string[]): Promise<Command> {
   const program = new Command("memshade")
-    .description("Shows what a program does to its memory.")
+    .description(
+      "Memory profiler for WebAssembly and native Linux programs: shows which code allocates, leaks and wastes memory.",
+    )
     .version(MEMSHADE_VERSION, "-V, --version", "print the version")
     .helpOption("-h, --help", "print this help")
     .addHelpCommand(

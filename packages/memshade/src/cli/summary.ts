@@ -112,7 +112,7 @@ function runInShell(folder: string): string {
   return quoteForShell(fromHere(folder, process.cwd()));
 }
 
-const NOTHING_KNOWN = "no findings, but no allocator was found: nothing is known of the heap";
+const NOTHING_KNOWN = "no findings, but no allocator was found: the heap was not recorded";
 const NAMELESS = "no findings, but the code that allocates has no names: findings need names";
 const SMALL_WASTE = "nothing stands out: the report has smaller findings";
 

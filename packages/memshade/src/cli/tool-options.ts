@@ -44,7 +44,7 @@ export function addToolOptions(command: Command): Command {
     .optionsGroup("Options:")
     .option(
       "--tool <tools>",
-      `what to record: ${TOOL_NAMES.join(", ")}; several with commas, or repeated (default: heap, and for native programs alloc; for modules of garbage-collected objects that have no allocator, objects)`,
+      `what to record: ${TOOL_NAMES.join(", ")}; several separated by commas, or repeated (default: heap; for native programs alloc; for modules with garbage-collected objects and no allocator objects)`,
       collectTools,
     );
   addHeapOptions(command);
@@ -58,7 +58,10 @@ function addHeapOptions(command: Command): void {
   command
     .optionsGroup("Options of the heap tool:")
     .addOption(
-      new Option("--clock <clock>", "unit of lifetimes: allocations made so far (repeatable) or milliseconds")
+      new Option(
+        "--clock <clock>",
+        "unit of lifetimes: allocations (virtual, repeatable) or milliseconds (wall)",
+      )
         .choices(["virtual", "wall"])
         .default("virtual"),
     )
@@ -69,8 +72,8 @@ function addHeapOptions(command: Command): void {
     .option("--include-stack", "count accesses to the program's stack too")
     .option("--allocator <spec>", "the allocation functions: malloc=NAME|#INDEX,free=…")
     .option("--include-allocator", "count the allocator's own accesses too")
-    .option("--max-contexts <n>", "calling contexts kept before they are handed out as a dump", parsePositive)
-    .option("--max-blocks <n>", "live blocks followed at the same time", parsePositive);
+    .option("--max-contexts <n>", "most call paths kept before a dump is written", parsePositive)
+    .option("--max-blocks <n>", "most live blocks recorded at the same time", parsePositive);
 }
 
 function addWorkingSetOptions(command: Command): void {
@@ -78,12 +81,12 @@ function addWorkingSetOptions(command: Command): void {
     .optionsGroup("Options of the working-set tool:")
     .option(
       "--who",
-      "whose the lines of each interval are: contexts that touched them first, allocation sites, bytes touched (slower); of native programs, allocation sites alone",
+      "record for each interval which call paths touched its lines first, which sites allocated them, and how many of their bytes were touched (slower); native programs: only allocation sites",
     )
-    .option("--locality", "reuse distances and miss ratios of caches, of a sample of the lines")
+    .option("--locality", "record reuse distances and cache miss ratios, from a sample of the lines")
     .option(
       "--interval <length>",
-      "shortest interval, as 1000000acc (accesses, repeatable; the default, but for native programs), 20ms (theirs) or 1s",
+      "shortest interval, such as 1000000acc (accesses, repeatable; default for WebAssembly), 20ms (default for native programs) or 1s",
       parseInterval,
     )
     .option(
@@ -94,7 +97,7 @@ function addWorkingSetOptions(command: Command): void {
     .option("--cpu-time", "measure intervals in processor time instead of real time")
     .option(
       "--max-intervals <n>",
-      "intervals kept (default 512); beyond them neighbours are merged",
+      "most intervals kept (default 512); if there are more, neighbours are merged",
       parsePositive,
     );
 }
@@ -102,36 +105,32 @@ function addWorkingSetOptions(command: Command): void {
 function addWasteOptions(command: Command): void {
   command
     .optionsGroup("Options of the waste tool:")
-    .option("--contexts", "tell accesses apart by calling context")
+    .option("--contexts", "count accesses by call path")
     .option(
       "--pairs",
-      "who overwrote, repeated and re-read what (several times slower, ten times the program's memory)",
+      "record which instruction overwrote, repeated or re-read which (several times slower, ten times the program's memory)",
     )
     .option(
       "--objects",
       "count per allocation site and offset inside its blocks (several times slower, eleven times the program's memory)",
     )
-    .addOption(
-      new Option("--compat <tool>", "count as the Valgrind tool does where it differs").choices([
-        "deadstores",
-      ]),
-    );
+    .addOption(new Option("--compat <tool>", "count as this Valgrind tool does").choices(["deadstores"]));
 }
 
 function addObjectsOptions(command: Command): void {
   command
     .optionsGroup("Options of the objects tool:")
-    .option("--no-fields", "count allocations alone, no reads and writes of fields (faster)")
-    .option("--no-contexts", "count allocations without the calls that led to them (faster)")
+    .option("--no-fields", "count only allocations, not reads and writes of fields (faster)")
+    .option("--no-contexts", "count allocations without their call paths (faster)")
     .option(
       "--sample-bytes <n>",
-      "follow what becomes of one object in so many bytes that are allocated (default 524288); 0: of none",
+      "track one object per so many allocated bytes until it is collected (default 524288); 0 tracks none",
       parseCount,
     )
     .addOption(
       new Option(
         "--references <bytes>",
-        "size of a reference in the model of sizes: 4 as in Chromium (the default), 8 as in Node",
+        "bytes per reference, to compute object sizes: 4 as in Chromium (the default), 8 as in Node",
       )
         .choices(["4", "8"])
         .argParser(parseReferences),
@@ -149,7 +148,7 @@ export function addLearnOption(command: Command): Command {
     .optionsGroup("Options of the waste tool:")
     .option(
       "--learn <file>",
-      "follow inline what ran most in the run that this file tells of, and write this run to it",
+      "speed up the recording by what this file holds of earlier runs, and add this run to it",
     )
     .optionsGroup("Options:");
 }
@@ -160,7 +159,7 @@ export function addHostStacksOption(command: Command): Command {
     .addOption(
       new Option(
         "--host-stacks <how>",
-        "call paths go on in the JavaScript that called: of a sample of frequent calls, of all (exact; up to 6 times slower), or not",
+        "continue call paths into the calling JavaScript: for a sample of the frequent calls, for all calls (exact; up to 6 times slower), or not at all",
       )
         .choices(HOST_STACKS)
         .default("sampled"),
@@ -264,18 +263,18 @@ function attributionOptionsOf({ who }: ToolFlags): AttributionOptions | undefine
 function localityOptionsOf({ locality, localityRate }: ToolFlags): LocalityOptions | undefined {
   if (locality !== undefined) return { rate: localityRate };
   if (localityRate !== undefined)
-    throw new UserError("--locality-rate says how to follow the locality: add --locality");
+    throw new UserError("--locality-rate is an option of --locality: add --locality");
   return undefined;
 }
 
 const OUT_HELP =
-  "folder to write; %p process id, %n number of the profile, %q{VAR} environment variable, %% per cent";
+  "folder for the run; %p process id, %n number of the profile, %q{VAR} environment variable, %% percent sign";
 
 /** Adds `--out` with its placeholders, and `--quiet`. */
 export function addOutOption(command: Command): Command {
   return command
     .option("--out <dir>", `${OUT_HELP} (default: memshade.out/<program>.%p)`)
-    .option("--quiet", "say nothing at the end but what went wrong: neither the folder nor what was found");
+    .option("--quiet", "print only errors at the end, not the folder and the findings");
 }
 
 /** Parses `heap,waste`; repeated options add up. */

@@ -228,7 +228,9 @@ class MappedPlaces {
   get sentences(): string[] {
     if (this.#unsure.size === 0) return [];
     const files = [...this.#unsure].join(", ");
-    return [`The profile has no build ids: names are those of the files that are there now (${files}).`];
+    return [
+      `The profile has no build ids: names come from the files of today (${files}), and may be wrong if these have changed.`,
+    ];
   }
 
   /** Returns the frames at an address, innermost first; undefined if none has a name. */
@@ -353,8 +355,8 @@ function unpacked(file: string, bytes: Uint8Array, packing: Packing): Uint8Array
     const { code } = error as NodeJS.ErrnoException;
     throw new UserError(
       code === "ERR_BUFFER_TOO_LARGE"
-        ? `${file} cannot be read: unpacked it has more than ${most === MOST_BYTES ? "4 GiB" : `${most >> 20} MiB, which no profile of its size has`}`
-        : `${file} is damaged: what ${packing} has packed ends early or is broken`,
+        ? `${file} cannot be read: unpacked it has more than ${most === MOST_BYTES ? "4 GiB" : `${most >> 20} MiB, too much for a profile of its size`}`
+        : `${file} is damaged: its ${packing} data ends early or is broken`,
     );
   }
 }
@@ -363,7 +365,7 @@ function textOf(file: string, bytes: Uint8Array): string {
   try {
     return new TextDecoder().decode(bytes);
   } catch {
-    throw new UserError(`${file} cannot be read: it is larger than a text can be here`);
+    throw new UserError(`${file} cannot be read: it is too large for a text file`);
   }
 }
 
@@ -412,7 +414,7 @@ const JSON_FILES: readonly (readonly [start: RegExp, hint: string])[] = [
     /^\{"head":\{/,
     `it is a sampled heap profile of V8, ${V8_SNAPSHOT}; memshade node records a profile of a program`,
   ],
-  [/^\{"nodes":\[\{"id":/, "it is a processor profile of V8, which Chromium's DevTools show (Performance)"],
+  [/^\{"nodes":\[\{"id":/, "it is a CPU profile of V8, which Chromium's DevTools show (Performance)"],
   [/"\$schema":"https:\/\/www\.speedscope\.app/, "it is a file of speedscope, which memshade export writes"],
   [
     /^\{"meta":\{[\s\S]*"preprocessedProfileVersion"/,

@@ -30,7 +30,7 @@ export async function writeOutput(
   inputs: readonly string[] = [],
 ): Promise<void> {
   if (file !== undefined && inputs.flatMap(filesOf).some((input) => isSame(input, file)))
-    throw new UserError(`${file} is what is read: write to another file`);
+    throw new UserError(`${file} is the input: write to another file`);
   const output = new BatchedOutput(file === undefined ? standardOutput : new WholeFile(file));
   try {
     await action(output);

@@ -50,10 +50,10 @@ export class NamelessPlaces {
     const found = packageOf(path);
     const source =
       found === undefined
-        ? "the file as it was before its symbols were stripped (--binary-path FOLDER), or building it with -g"
-        : `the package ${found}-dbgsym (of some also ${found}-dbg)`;
+        ? "give the unstripped file (--binary-path FOLDER), or build it with -g"
+        : `install the package ${found}-dbgsym (or ${found}-dbg)`;
     return [
-      `${path} has no function's name for ${groupDigits(nameless)} of its ${groupDigits(places)} places. What brings them: ${source}.`,
+      `${path} has no function names for ${groupDigits(nameless)} of its ${groupDigits(places)} sites. To get names: ${source}.`,
     ];
   }
 }
@@ -132,7 +132,7 @@ export class RunSymbols {
         if (!isTold) {
           isTold = true;
           this.missing.push(
-            ...symbolizer.missing.map((end) => `${module.name} ${end}: places may lack source lines.`),
+            ...symbolizer.missing.map((end) => `${module.name} ${end}: source lines may be missing.`),
           );
         }
         return frames;
@@ -346,7 +346,7 @@ function missingParts({ path: file, missing }: FileSymbolizer): string[] {
   if (first === undefined) return [];
   const more =
     otherFiles.length === 0 ? "" : `, nor were ${counted(otherFiles.length, "other file", "other files")}`;
-  return [`${file} ${first}${more}: inlined functions, and some lines, are not known there.`];
+  return [`${file} ${first}${more}: inlined functions and some lines are missing.`];
 }
 
 function isFile(file: string): boolean {

@@ -120,10 +120,10 @@ export class StoreDatabase {
     const { StatementType } = await loadDuckdb();
     // DuckDB fails without a message if there is no statement.
     if (/^[\s;]*$/.test(sql.replaceAll(/--.*|\/\*[\s\S]*?\*\//g, "")))
-      throw new UserError("there is no statement in the question");
+      throw new UserError("the query is empty");
     try {
       const statements = await this.#connection.extractStatements(sql);
-      if (statements.count !== 1) throw new UserError("a question is one statement");
+      if (statements.count !== 1) throw new UserError("a query is one statement: remove the others");
       const { statementType } = await statements.prepare(0);
       if (statementType !== StatementType.SELECT) throw new UserError(ONLY_READS);
     } catch (error) {
@@ -139,7 +139,7 @@ export class StoreDatabase {
   }
 }
 
-const ONLY_READS = "a question only reads: it begins with select or with";
+const ONLY_READS = "a query only reads: begin it with select or with";
 const READING = /^(?:\s|\(|--.*|\/\*[\s\S]*?\*\/)*(?:select|with|from|values|table)\b/i;
 
 /** Returns DuckDB's message in one line; it names the damaged file, if any. */
@@ -152,7 +152,7 @@ async function loadDuckdb(): Promise<typeof import("@duckdb/node-api")> {
     return await import("@duckdb/node-api");
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ERR_MODULE_NOT_FOUND") throw error;
-    throw new UserError(`questions to a store need DuckDB: npm install ${PACKAGE}`);
+    throw new UserError(`reading a store needs DuckDB: npm install ${PACKAGE}`);
   }
 }
 

@@ -98,7 +98,7 @@ export class StoreFolder {
   static open(path: string): StoreFolder {
     const mark = join(path, MARK);
     if (!existsSync(mark))
-      throw new UserError(`${path} is no store: there is no ${MARK} in it (memshade store add makes one)`);
+      throw new UserError(`${path} is not a store: it has no ${MARK} (memshade store add creates a store)`);
     let found: { schema?: unknown; version?: unknown };
     try {
       found = JSON.parse(readFileSync(mark, "utf8"));
@@ -106,7 +106,7 @@ export class StoreFolder {
       throw new UserError(`${mark} cannot be read: ${describeSystemError(error)}`);
     }
     if (found?.schema !== STORE_SCHEMA)
-      throw new UserError(`${path} is no store: ${mark} is of something else`);
+      throw new UserError(`${path} is not a store: ${mark} belongs to another program`);
     if (found.version !== STORE_VERSION)
       throw new UserError(
         `${path} is a store of version ${found.version}: this memshade reads version ${STORE_VERSION}`,
@@ -118,7 +118,7 @@ export class StoreFolder {
   static openOrMake(path: string): StoreFolder {
     if (existsSync(join(path, MARK))) return StoreFolder.open(path);
     if (existsSync(path) && listOf(path).length > 0)
-      throw new UserError(`${path} is no store, and has other files: give the name of a new folder`);
+      throw new UserError(`${path} is not a store and has other files: give the name of a new folder`);
     makeFolders(path);
     const content = { schema: STORE_SCHEMA, version: STORE_VERSION };
     writeWholeFile(join(path, MARK), (file) => file.write(`${JSON.stringify(content)}\n`));

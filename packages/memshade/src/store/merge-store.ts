@@ -128,7 +128,7 @@ async function refusePartOfSums(database: StoreDatabase): Promise<void> {
   );
   if (rows.length > 0)
     throw new UserError(
-      `of build ${rows[0]![0]} the sums of all runs are left: --where has to choose all of them, or none`,
+      `only sums of all runs are kept of build ${rows[0]![0]}: --where has to choose all its runs, or none`,
     );
 }
 

@@ -177,7 +177,7 @@ async function withFolders<T>(
 function assertRun(run: GivenRun | undefined): void {
   if (typeof run === "string" || (run as Partial<RecordedFiles> | undefined)?.run?.files !== undefined)
     return;
-  throw new UserError("a run should be given by its folder or file, or by what profile() gave");
+  throw new UserError("a run should be its folder, its file, or the result of profile()");
 }
 
 /** Returns the name of a run in messages. */
@@ -246,7 +246,7 @@ function recorded(): GivenRun {
   if (found?.run.files.heap !== undefined) return found;
   throw new UserError(
     found === undefined
-      ? "nothing is recorded here: expectNoLeak belongs into the callback of profile(), or into a program under memshade node"
+      ? "nothing is recorded here: call expectNoLeak in the callback of profile(), or in a program under memshade node"
       : "the heap is not recorded here: tools should have heap or alloc",
   );
 }

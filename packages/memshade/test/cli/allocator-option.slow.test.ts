@@ -85,8 +85,10 @@ describe("memshade node --allocator", () => {
     const { code, stdout, stderr } = await run("--allocator", option);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "ran\n" });
     expect(stderr).toContain(message);
-    expect(stderr).toContain("It fits no module of the program: the allocator was searched for instead.");
-    expect(await summary()).toContain("It fits no module of the program");
+    expect(stderr).toContain(
+      "--allocator fits no module of the program: the allocator was searched for instead.",
+    );
+    expect(await summary()).toContain("--allocator fits no module of the program");
     expect(await summary()).toContain("found by its exports");
   });
 

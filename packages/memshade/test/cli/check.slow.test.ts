@@ -66,8 +66,8 @@ describe("memshade check", () => {
   it.each([
     [["new"], /no limits were given/],
     [["new", "--limit", "peek<5"], /"peek" is no measure/],
-    [["new", "--limit", "peak<+5"], /--baseline names a run/],
-    [["new", "--limit", "peak<5%", "--baseline", "old"], /no limit counts from it/],
+    [["new", "--limit", "peak<+5"], /give one with --baseline RUN/],
+    [["new", "--limit", "peak<5%", "--baseline", "old"], /no limit is relative to it/],
     [["new", "--limit", "dead<5%"], /does not have dead: it takes a run with --tool waste/],
     [["new", "--budget", "none.yaml"], /none\.yaml cannot be read/],
     [["new", "--limit", "peak<5", "--format", "xml"], /--format takes one of/],

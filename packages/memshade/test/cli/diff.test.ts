@@ -93,7 +93,7 @@ describe("memshade diff", () => {
     const odd = path.join(folder, "a,b");
     fs.mkdirSync(odd);
     expect(await chosenSides(odd, newer)).toEqual({ old: [odd], new: [newer] });
-    await expect(chosenSides(`${older},`, newer)).rejects.toThrow("before or behind a comma");
+    await expect(chosenSides(`${older},`, newer)).rejects.toThrow("before or after a comma");
   });
 
   it("says what two profiles do not both know", async () => {
@@ -112,6 +112,8 @@ describe("memshade diff", () => {
     );
     // LLVM's formats lack the blocks that libraries allocate for themselves.
     expect(compared.text).toMatch(/2 sites changed, [1-9]/);
-    expect(compared.text.replace(/\s+/g, " ")).toContain("New: Blocks that no code with debug information");
+    expect(compared.text.replace(/\s+/g, " ")).toContain(
+      "New: Blocks allocated only by code without debug information",
+    );
   });
 });

@@ -80,7 +80,7 @@ describe("a dynamic library in the memory of another module", () => {
     expect(modules[1].allocator).toMatchObject({
       how: "none",
       refused: expect.stringMatching(
-        /^A dynamic library: the module whose memory it uses records its accesses/,
+        /^The module is a dynamic library: the module whose memory it uses records its accesses/,
       ),
     });
   });

@@ -16,7 +16,7 @@ describe("the summary at the end of a run", () => {
   it("ends in a line where it has a defect, and the program's exit code stays", async () => {
     const [line, ...others] = await saidOf(new TypeError("segments is not iterable"));
     expect(line).toMatch(
-      /^findings could not be searched: internal error: TypeError: segments is not iterable at /,
+      /^cannot search for findings: internal error: TypeError: segments is not iterable at /,
     );
     expect(line).not.toContain("\n");
     expect(others).toEqual([]);
@@ -24,13 +24,13 @@ describe("the summary at the end of a run", () => {
 
   it("ends in a line where a file is damaged", async () => {
     expect(await saidOf(new FormatError("truncated", 8, "section", "it ends early"))).toEqual([
-      "findings could not be searched: section at offset 0x8: it ends early",
+      "cannot search for findings: section at offset 0x8: it ends early",
     ]);
   });
 
   it("says what its report would say where a run cannot be read", async () => {
     expect(await saidOf(new UserError("run: no profile"))).toEqual([
-      "findings could not be searched: run: no profile",
+      "cannot search for findings: run: no profile",
     ]);
   });
 

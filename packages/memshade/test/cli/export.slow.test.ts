@@ -115,7 +115,7 @@ describe("memshade export", () => {
     const [input, file] = name === "" ? [path.join(waste, "waste.json"), ""] : [waste, name];
     const before = fs.readFileSync(path.join(waste, "waste.json"));
     const words = ["--tool", "waste", "--format", "folded", "-o", path.join(waste, file || "waste.json")];
-    await expect(memshade(input, ...words)).rejects.toThrow("is what is read: write to another file");
+    await expect(memshade(input, ...words)).rejects.toThrow("is the input: write to another file");
     expect(fs.readFileSync(path.join(waste, "waste.json"))).toEqual(before);
   });
 
@@ -138,7 +138,7 @@ describe("memshade export", () => {
 
   it.each([
     [["--format", "perf"], "--format takes one of pprof, firefox, speedscope, folded, dhat, heapprofile, "],
-    [[], "--format says what to write: one of pprof, firefox, "],
+    [[], "--format is missing: give one of pprof, firefox, "],
     [
       ["--format", "pprof", "--tool", "time"],
       "--tool takes one of heap, waste, workingset, objects, cpu, not ",

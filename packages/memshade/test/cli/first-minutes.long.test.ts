@@ -105,7 +105,7 @@ describe("who types a program where something else belongs", () => {
 
 describe("options behind the program", () => {
   const warning = (names: string, line: string) =>
-    `memshade: ${names} went to the program; for memshade it goes in front: ${line}\n`;
+    `memshade: ${names} was passed to the program; to pass it to memshade, put it before the program: ${line}\n`;
 
   it.each([
     [["pair.wasm", "--tool", "waste"], warning("--tool", "memshade run --tool waste pair.wasm")],

@@ -52,14 +52,14 @@ describe("memshade instrument", () => {
       /^memshade: No allocator was found: allocations are not tracked\. Name the functions with [^\n]+\n$/,
     );
     expect(await sentences(`(module (func (export "run")))`)).toBe(
-      "memshade: The module has no linear memory: there is nothing to profile in it.\n",
+      "memshade: The module has no linear memory: there is nothing to record.\n",
     );
     const dylink = [0, 10, 8, ...Buffer.from("dylink.0"), 0];
     expect(await sentences(`(module (import "env" "memory" (memory 1)) ${touching})`, ...dylink)).toMatch(
       /^memshade: A dynamic library [^\n]+\n$/,
     );
     const shared = await sentences(`(module (import "env" "memory" (memory 1 1 shared)) ${touching})`);
-    expect(shared).toMatch(/each thread's instance is followed on its own[^\n]+`memshade node` follows all/);
+    expect(shared).toMatch(/each thread is recorded separately[^\n]+`memshade node` records all/);
   });
 
   it("never overwrites its input and leaves no file behind when it fails", async () => {
@@ -69,7 +69,7 @@ describe("memshade instrument", () => {
     const same = await memshade(["instrument", "library.wasm", "-o", "./library.wasm"], { cwd });
     expect(same).toMatchObject({
       code: 2,
-      stderr: "memshade: ./library.wasm: would overwrite the original\n",
+      stderr: "memshade: ./library.wasm is the original module: write to another file with -o\n",
     });
     expect(readFileSync(join(cwd, "library.wasm")).equals(before)).toBe(true);
 

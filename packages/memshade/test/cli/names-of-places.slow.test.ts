@@ -31,7 +31,7 @@ describe("empty names", () => {
     "report view top tree check export waste-print unwind run node browser".split(" ").map((verb) => [verb]),
   )("are told by %s as what they are", async (verb) => {
     expect(await refusal(verb, "")).toMatch(
-      /^memshade: the argument <(run|file|input|program|script\.js|url)> is "", which names nothing\n$/,
+      /^memshade: the argument <(run|file|input|program|script\.js|url)> is empty\n$/,
     );
   });
 
@@ -56,7 +56,9 @@ describe("empty names", () => {
     [["run", "--out", "", "program.wasm"], "--out"],
     [["run", "--dir", "", "program.wasm"], "--dir"],
   ])("are told with what they are given for: %j", async (args, named) => {
-    expect(await refusal(...args)).toBe(`memshade: ${named} is "", which names nothing\n`);
+    expect(await refusal(...args)).toBe(
+      `memshade: ${named.startsWith("--") ? `the value of ${named}` : named} is empty\n`,
+    );
   });
 
   it("go to the program as they are", async () => {

@@ -141,7 +141,7 @@ describe("signals", () => {
       all.filter((gap) => !/lost or still reachable is not known/.test(gap));
     expect(new Set(told(gaps).map((gap) => gap.replace(/^[\d,]+/, "N")))).toEqual(
       new Set([
-        "N allocations were made while this was read, as the program went on: of those, and of blocks that were freed meanwhile, some are missing.",
+        "N allocations were made while the tables were read: some of these, and some blocks that were freed meanwhile, are missing.",
       ]),
     );
     program.child.kill("SIGTERM");

@@ -18,7 +18,7 @@ const START = `
 `;
 
 const NOT_RECORDED =
-  "memshade: the program started other processes, which were not recorded: Node processes are with --trace-children\n";
+  "memshade: the program started other processes, which were not recorded: --trace-children records the Node processes\n";
 
 describe("worker threads under memshade node", () => {
   it.each([

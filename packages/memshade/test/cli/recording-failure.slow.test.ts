@@ -42,7 +42,7 @@ const RUNS_OUT_OF_MEMORY = `
   "}))";
   options = { ...options, eval: true, resourceLimits: { maxOldGenerationSizeMb: 32 } };`;
 
-const FAILED = "memshade: the thread that records has failed: nothing is written. ";
+const FAILED = "memshade: the recording thread has failed: nothing is written. ";
 
 describe("a recording thread that fails", () => {
   it.each([

@@ -170,7 +170,7 @@ describe("mistakes", () => {
   });
 
   it("of lines without --wide", async () => {
-    const message = "--lines says how much --wide shows: give both of them";
+    const message = "--lines is an option of --wide: add --wide";
     await expect(memshade("report", run, "--lines", "3")).rejects.toThrow(new UserError(message));
     await expect(memshade("top", run, "--lines", "3")).rejects.toThrow(new UserError(message));
   });
@@ -195,7 +195,9 @@ describe("mistakes", () => {
     fs.copyFileSync(path.join(run, "heap.memprofraw"), path.join(folder, "heap.memprofraw"));
     fs.writeFileSync(path.join(folder, "run.json"), JSON.stringify(description));
     await expect(memshade("top", folder, "--by", "lost")).rejects.toThrow(
-      new UserError(`--by lost is not known of ${folder}: pointers to blocks were not looked for`),
+      new UserError(
+        `--by lost is not known of ${folder}: the memory was not searched for pointers to blocks`,
+      ),
     );
   });
 

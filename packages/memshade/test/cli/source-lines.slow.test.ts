@@ -47,7 +47,7 @@ describe("a run of a module with debug information", () => {
 
   it("shows the numbers beside the source, where the source is found", async () => {
     const missing = await memshade(["report", "run", "--source"], { cwd });
-    expect(missing.stdout).toContain("(the file was not found: --path-map FROM=TO tells where it is)");
+    expect(missing.stdout).toContain("(the file was not found: --path-map FROM=TO finds it)");
     const { stdout } = await memshade(["report", "run", "--source", "--path-map", `.=${SOURCES}`], { cwd });
     expect(stdout).toMatch(/120 B +15 +\d+ +11 │ {3}struct item \*made = malloc\(/);
     expect(stdout).toMatch(/100 B +1 +1 +18 │ {3}return calloc\(size, 1\);/);

@@ -70,7 +70,9 @@ describe("memshade tree", () => {
       "--by dead needs a run that was recorded with --tool waste",
     );
     await expect(tree({ tool: "waste" })).rejects.toThrow("--tool waste needs a run");
-    await expect(tree({ by: "dead", tool: "heap" })).rejects.toThrow("--by dead is of --tool waste");
+    await expect(tree({ by: "dead", tool: "heap" })).rejects.toThrow(
+      "--by dead is a measure of --tool waste",
+    );
     await expect(tree({ by: "nonsense" })).rejects.toThrow("--by takes one of bytes, peak, left");
     await expect(tree({}, path.join(folder, "none"))).rejects.toThrow("there is no such file or directory");
     const other = path.join(folder, "ws");

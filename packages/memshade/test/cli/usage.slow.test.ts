@@ -86,7 +86,7 @@ describe("the command line", () => {
     ],
     [
       ["run", "--tool", "workingset", "--locality-rate", "0.5", "x.wasm"],
-      "--locality-rate says how to follow the locality: add --locality",
+      "--locality-rate is an option of --locality: add --locality",
     ],
     [
       ["run", "--tool", "workingset", "--locality", "exact", "x.wasm"],
@@ -108,10 +108,7 @@ describe("the command line", () => {
     [["instrument", "x.wasm"], "required option '-o, --output <out.wasm>' not specified"],
     [["frobnicate"], "unknown command 'frobnicate': memshade --help lists the commands"],
     [["help", "frobnicate"], "unknown command 'frobnicate': memshade --help lists the commands"],
-    [
-      ["explain", "leek"],
-      '"leek" is no word of the glossary: perhaps leak; memshade explain lists all words',
-    ],
+    [["explain", "leek"], '"leek" is not in the glossary: perhaps leak; memshade explain lists all words'],
     [["rprot", "memshade.out/app.4711"], "unknown command 'rprot' (Did you mean report?)"],
     [["node", "nowhere.js"], "nowhere.js: no such file"],
     [["node", "."], ".: it is a folder without a program"],

@@ -81,7 +81,7 @@ describe.skipIf(!hasPseudoTerminals)("memshade view at a terminal", () => {
     terminal.press("t", PAGE_DOWN, RIGHT);
     await terminal.shows("Heap by bytes allocated");
     terminal.press("?");
-    await terminal.shows("weigh by the next figure");
+    await terminal.shows("next measure");
     terminal.press("q");
     await terminal.shows("Heap by bytes allocated");
     terminal.press(ESCAPE);

@@ -58,7 +58,7 @@ describe("memshade run --tool workingset", () => {
     ).toBe(0);
     const text = await report("bare");
     expect(text).toMatch(
-      /^Working set of bare\.wasm\n\n! Read this first\n {2}· bare\.wasm: Where the heap begins/,
+      /^Working set of bare\.wasm\n\n! Read this first\n {2}· bare\.wasm: The start of the heap/,
     );
     expect(text).toContain("\n1 access in 1 interval of 1.00 M\n");
     expect(text).toContain("  1 line of 64 bytes");

@@ -223,7 +223,7 @@ export const PROBLEMS: readonly PlantedProblem[] = [
   // A single instance would suffice.
   inScript("javascript/instance-per-file.mjs", ["instances"], bytes(59 * 2 * 65_536)),
   inScript("javascript/sinking-stack.mjs", ["stack-leak"], bytes(500 * 32)),
-  // Of a batch, as it waits for the collector.
+  // Images of a batch, which wait for the collector.
   inScript("javascript/dropped-images.mjs", ["waiting"], bytes(25 * (64 * 64 * 4 + 24))),
 ];
 

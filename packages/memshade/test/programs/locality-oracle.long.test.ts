@@ -39,7 +39,6 @@ function linesOf({ addresses, sizes, length }: AccessTrace): number[] {
   return lines;
 }
 
-/** The curve of the library, as the report has it. */
 function missRatios(tables: LocalityTables): MissRatioCurve {
   return missRatioCurve(recordOf(tables));
 }
@@ -48,7 +47,7 @@ function recordOf(tables: LocalityTables): LocalityRecord {
   return { method: "shards", ...tables, sites: [], otherSites: { sites: 0, misses: 0 }, sitesAtLines: 512 };
 }
 
-/** Sizes of caches that a sample tells apart. */
+/** Smallest cache size that a sample can resolve. */
 const SMALLEST_LINES = 64;
 
 describe.skipIf(!canTrace).each([
@@ -90,7 +89,7 @@ describe.skipIf(!canTrace).each([
 
   it.skipIf(rate === 1)("has a footprint that grows, ever more slowly, up to all lines", () => {
     const points = footprintOf(recordOf(found)).map(({ lines }) => lines);
-    // Windows double: a concave curve grows by at most as much as it has.
+    // Windows double: a concave curve at most doubles.
     for (let i = 1; i < points.length; i++) {
       expect(points[i]).toBeGreaterThanOrEqual(points[i - 1] - 1e-6);
       expect(points[i]).toBeLessThanOrEqual(2.02 * points[i - 1] + 1e-6);

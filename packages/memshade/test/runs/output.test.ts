@@ -34,8 +34,8 @@ describe("what is made of a run", () => {
   ])("is never written over %s", async (_, file) => {
     const before = fs.readFileSync(file);
     for (const input of [run, path.join(run, "run.json"), path.join(run, "heap.memprofraw")])
-      await expect(writePieces(file, ["new"], [input])).rejects.toThrow(`${file} is what is read`);
-    await expect(writeReportPage(run, { file })).rejects.toThrow(/is what is read: write to another file/);
+      await expect(writePieces(file, ["new"], [input])).rejects.toThrow(`${file} is the input`);
+    await expect(writeReportPage(run, { file })).rejects.toThrow(/is the input: write to another file/);
     expect(fs.readFileSync(file)).toEqual(before);
   });
 

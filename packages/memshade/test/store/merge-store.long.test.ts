@@ -133,6 +133,6 @@ describe.skipIf(profiles === undefined)("one profile of a store", () => {
       cwd,
     });
     expect(code).toBe(2);
-    expect(stderr).toMatch(/^memshade: of build b1 the sums of all runs are left: [^\n]+\n$/);
+    expect(stderr).toMatch(/^memshade: only sums of all runs are kept of build b1: [^\n]+\n$/);
   });
 });

@@ -137,7 +137,7 @@ describe("runs that are added", () => {
       { cwd },
     );
     expect(code).toBe(0);
-    expect(stderr).toMatch(/b1-0 is there already: left out/);
+    expect(stderr).toMatch(/b1-0 is in the store already: skipped/);
     expect(stderr).toMatch(/nothing new for fleet/);
     expect(files()).toEqual(before);
   });
@@ -165,7 +165,7 @@ describe("runs that are added", () => {
     writePicture(join(cwd, "x"), picture);
     const { code, stderr } = await memshade(["store", "add", "--to", "fleet", "--build", "b", "x"], { cwd });
     expect(code).toBe(0);
-    expect(stderr).toMatch(/x: no allocator was followed, so nothing is known of its heap/);
+    expect(stderr).toMatch(/x: no allocator was found, so its heap was not recorded/);
     expect(await trend(cwd, "--by", "bytes")).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(/no run of default knows its bytes allocated/),
@@ -202,7 +202,7 @@ describe("questions", () => {
     [["trend", "fleet", "--by", "heat"], /--by takes one of bytes, peak, /],
     [["trend", "fleet", "--project", "other"], /no runs of a project other/],
     [["trend", "fleet", "--by", "waste"], /no run of default knows/],
-    [["add", "--to", "fleet", "b1-0"], /nobody knows which build/],
+    [["add", "--to", "fleet", "b1-0"], /the build is not known/],
     [["trend", "fleet", "--fail-on", "peak-5%"], /--fail-on takes one of/],
     [["merge", "fleet", "-o", "x", "--where", "true; drop view runs"], /one statement|DuckDB/],
     [["merge", "fleet", "-o", "x", "--where", "build = 'none'"], /no run with a heap fits/],
@@ -281,7 +281,7 @@ registerHooks({ resolve(name, context, next) {
       env: { NODE_OPTIONS: `--import=${hook}` },
     });
     expect(code).toBe(2);
-    expect(stderr).toBe("memshade: questions to a store need DuckDB: npm install @duckdb/node-api\n");
+    expect(stderr).toBe("memshade: reading a store needs DuckDB: npm install @duckdb/node-api\n");
   });
 
   it("in other engines' words are those that DuckDB answers too", async () => {

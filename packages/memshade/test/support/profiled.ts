@@ -22,7 +22,7 @@ export interface ProfiledOptions {
   /** Creates the imports; its argument returns the exports once they exist. */
   imports?: (exports: () => Record<string, (...operands: unknown[]) => unknown>) => WebAssembly.Imports;
   session?: RecordedHeap;
-  /** Whether somebody takes over what finds no room in the tables. Default true. */
+  /** True if the host flushes tables that are full. Default: true. */
   host?: boolean;
   name?: string;
 }

@@ -38,12 +38,12 @@ Examples:
   memshade browser --for 10s --headless https://example.org/app
   memshade browser --tool heap,waste index.html
 
-Chromium or Chrome is opened with a profile of its own. Every WebAssembly module
-that the page compiles is instrumented on the way, in its frames, workers and
-threads too; nothing is edited, served or downloaded. The run ends when the last
-page is closed, by Ctrl-C, or after --for. Keys in the terminal: d writes a
-dump, r forgets what was recorded so far, q ends. SIGUSR2 writes a dump too. A
-second Ctrl-C does not wait for busy pages.`;
+Opens Chromium or Chrome with a fresh profile and instruments every WebAssembly
+module that the page compiles, in frames, workers and threads too. The page
+needs no change. The run ends when the last page is closed, by Ctrl-C, or after
+--for. Keys in the terminal: d writes a dump, r discards the figures so far, q
+ends the run. SIGUSR2 writes a dump too. A second Ctrl-C does not wait for busy
+pages.`;
 
 export function addBrowserCommand(program: Command): void {
   const command = program
@@ -55,14 +55,14 @@ export function addBrowserCommand(program: Command): void {
     .argument("<url>", "address of the page, or a file; with --as-browser the browser's program")
     .argument("[args...]", "with --as-browser: the browser's arguments");
   addLearnOption(addOutOption(addHostStacksOption(addToolOptions(command))))
-    .option("--for <time>", "end after this time, as 10s, 500ms or 2min", parseTime)
-    .option("--headless", "without a window (default where there is no display)")
-    .option("--browser <path>", "the browser's program (default: CHROME_PATH, then the usual names)")
+    .option("--for <time>", "end after this time, such as 10s, 500ms or 2min", parseTime)
+    .option("--headless", "run the browser without a window (default if there is no display)")
+    .option("--browser <path>", "program of the browser (default: CHROME_PATH, then the usual names)")
     .option("--browser-arg <option>", "option for the browser itself; can be repeated", collect)
-    .option("--origin <origin>", "profile pages of this origin too; can be repeated", collect)
+    .option("--origin <origin>", "also profile pages of this origin; can be repeated", collect)
     .option("--all-origins", "profile the pages of all origins")
-    .option("--bypass-csp", "lift the content security policies of pages")
-    .option("--as-browser", "stand in for the browser under Playwright and the like, which start it")
+    .option("--bypass-csp", "ignore the content security policies of pages")
+    .option("--as-browser", "act as the browser program that Playwright or Puppeteer starts")
     .addHelpText("after", EXAMPLES)
     .action(async (url: string, args: string[], flags: BrowserFlags) => {
       const shared = {
@@ -94,7 +94,9 @@ export function addBrowserCommand(program: Command): void {
 function pageTools(tools: ToolOptions): ToolOptions {
   const { unit } = tools.workingset ?? {};
   if (unit !== undefined && unit !== "accesses")
-    throw new UserError("nobody can look at a busy page's clock: give --interval in accesses, as 1000000acc");
+    throw new UserError(
+      "intervals of time are not possible in a page: give --interval in accesses, such as 1000000acc",
+    );
   return tools;
 }
 
@@ -102,7 +104,7 @@ function originOf(text: string): string {
   try {
     return new URL(text).origin;
   } catch {
-    throw new UserError(`--origin ${text}: it is no origin, such as https://example.org`);
+    throw new UserError(`--origin ${text}: not an origin, such as https://example.org`);
   }
 }
 
@@ -112,7 +114,7 @@ async function saySummaryAndPage(folder: string): Promise<void> {
   try {
     // Loaded late, because the page does not need it while it runs.
     const { writeReportPage } = await import("../../runs/page/run-page.ts");
-    say(`page with all of it: ${pathToFileURL(await writeReportPage(folder)).href}`);
+    say(`report page: ${pathToFileURL(await writeReportPage(folder)).href}`);
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     say(oneLine(error.message));

@@ -63,27 +63,27 @@ Examples:
   memshade check run --limit "peak[package=sql.js]<2MiB" --limit leak=0
   memshade check run --budget memory.yaml --format sarif -o memory.sarif
   memshade check run --budget memory.yaml --format github    in GitHub Actions
-  memshade check --list                                 what can be limited
+  memshade check --list                              all measures
 
 A limit is MEASURE RELATION AMOUNT: a relation is <, <=, =, >= or >, an amount a
-number with B, KiB, MiB, GiB, k, M, G or %. With + or - in front it counts from
+number with B, KiB, MiB, GiB, k, M, G or %. An amount with + or - is relative to
 --baseline. MEASURE[function=GLOB], [file=], [package=], [module=] and [under=]
-(anywhere on the call path) limit a part of the program; several go with commas.
-Counts repeat to the byte, so that a limit can be exact. docs/ci.md has more.
+(anywhere on the call path) limit a part of the program; separate several with
+commas. The same input gives the same counts, so limits can be exact. See
+docs/ci.md.
 
-A limit that the run cannot decide, because its figures are known to lack
-something (full tables, calls that were not seen, an end by a signal) or to have
-too much, is undecided.
+A limit is undecided if the run's figure is known to be too low or too high:
+tables were full, calls were not seen, or a signal ended the program.
 
-Exit code: 0 if all limits hold, 1 if one fails, 2 for a mistake, 3 if none
-fails and one is undecided.`;
+Exit code: 0 if all limits hold, 1 if one fails, 2 for a wrong option or input,
+3 if none fails and one is undecided.`;
 
 export function addCheckCommand(program: Command): void {
   const command = program
     .command("check")
-    .summary("compare a run with limits, for CI")
+    .summary("check a run against limits, for CI")
     .description(
-      "Compares a run with limits of its heap, its waste, its working set and its findings: absolute ones, or against another run. Says which fail, and at which line.",
+      "Checks a run against limits of its heap, waste, working set and findings: absolute limits, or limits relative to another run. Prints the limits that fail, each with the source line.",
     )
     .argument(
       "[run]",
@@ -95,14 +95,14 @@ export function addCheckCommand(program: Command): void {
       "limits and suppressions in YAML or JSON (docs/ci.md); can be repeated",
       collect,
     )
-    .option("--baseline <run>", "the run that limits with + and - count from")
+    .option("--baseline <run>", "the run that limits with + or - are relative to")
     .option(
       "--format <format>",
       `${FORMATS.join(", ")} (annotations, and the summary of a job)`,
       (text: string) => parseChoice("--format", FORMATS, text),
       "text",
     )
-    .option("-o, --output <file>", "write there, and the limits that fail to the standard error")
+    .option("-o, --output <file>", "write the result to this file, and the failed limits to standard error")
     .option("--list", "list the measures that limits can be set for");
   addShared(command, "suppressions", "allFrames", "own", "library", "pathMap", "binaryPath", "color")
     .addHelpText("after", EXAMPLES)
@@ -150,11 +150,11 @@ async function givenLimits({
   const limits = [...budgets.flatMap((loadedBudget) => loadedBudget.limits), ...limit];
   if (limits.length === 0)
     throw new UserError(
-      'no limits were given: --limit "peak<8MiB" gives one, --budget FILE many; --list says what can be limited',
+      'no limits were given: add --limit "peak<8MiB" or --budget FILE; --list shows all measures',
     );
   if (baseline !== undefined && limits.every(({ limit: { from } }) => from === undefined))
     throw new UserError(
-      "--baseline is given, and no limit counts from it: those with + or - in front of their amounts do, such as peak<+5%",
+      "--baseline is given, but no limit is relative to it: put + or - before an amount, such as peak<+5%",
     );
   return {
     limits,
@@ -208,7 +208,7 @@ const OF_TOOL: { readonly [Tool in LimitMeasure["tool"]]: string } = {
 function measureList(options: CheckOptions): string {
   if (options.format === "json") return measuresJson(LIMIT_MEASURES);
   if (options.format !== "text")
-    throw new UserError(`--list is text or json: ${options.format} is a form of results`);
+    throw new UserError(`--list prints only text or json, not ${options.format}`);
   return listMeasures(paintFor(options, standardOutput()));
 }
 

@@ -30,16 +30,15 @@ const MARGIN = "  ";
 const OUT = join(DEFAULT_RUNS_FOLDER, "demo");
 
 const EXAMPLES = `
-Its program is a small service in C with five things in it that are not as they
-should be; the source lies beside the module, in the folder demo of the package.
-The run is in ${OUT}: memshade report shows all of it.`;
+The program is a small service in C with five memory problems. Its source is in
+the folder demo of the package. The run is written to ${OUT}.`;
 
 export function addDemoCommand(program: Command): void {
   const command = program
     .command("demo")
-    .summary("profile a small program that comes along, and show what is found")
+    .summary("profile a demo program, and show the findings")
     .description(
-      "Profiles a small program that comes along, with the tools heap, waste and workingset, and shows what is found with its lines of source.",
+      "Profiles a small demo program with the tools heap, waste and workingset, and shows the findings with their source lines.",
     );
   addShared(command, "color")
     .addHelpText("after", EXAMPLES)
@@ -85,10 +84,10 @@ async function showFindings(run: string, folder: string, color: ColorChoice): Pr
   }
   lines.push(
     "",
-    `The run is in ${OUT}: memshade report shows all of it,`,
-    "memshade explain leak says what a word means.",
+    `The run is in ${OUT}. Full report: memshade report`,
+    "Meaning of a word: memshade explain leak",
     "",
-    "All of it as one page, to be opened in a browser:",
+    "Report page, to open in a browser:",
     pathToFileURL(await writeReportPage(run)).href,
   );
   // Writes directly, because opening the stream changes a pipe that the program used.

@@ -34,32 +34,31 @@ Examples:
   memshade diff old.memshade new.memshade --group path -n 5
   memshade diff old.memshade new.memshade --fail-on bytes+5% --fail-on left+0
   memshade diff a1,a2,a3 b1,b2,b3        medians of several runs, with spread
-  memshade diff --html --open            these two as one page, in the browser
+  memshade diff --html --open            the same as a page, in the browser
   memshade diff memshade.out/app.4711 memshade.out/app.4812 --by dead
-      places that store in vain (runs with --tool waste)
+      dead stores (runs with --tool waste)
   memshade diff memshade.out/app.4711 memshade.out/app.4812 --by new
-      where new lines are touched (runs with --tool workingset)
+      new cache lines (runs with --tool workingset)
 
-A site is the same in both if its function is and its line in the function:
-functions that moved, to another file too, and lines that came in above make no
-difference. A function with another name is named as renamed where its file, its
-callers and its lines leave no doubt. Without --tool and --by all is compared
-that both have. Callers in JavaScript count only where all runs have them. Of
-several runs a side, ~ marks what is within their spread. With --fail-on the
-exit code is 1 if a total grew by more.`;
+Two sites match if they have the same function and the same line within it, so
+functions that moved to another place or file still match. A function counts as
+renamed if its file, callers and lines match. Without --tool and --by, all that
+both runs have is compared. JavaScript callers count only if all runs have them.
+With several runs a side, ~ marks differences within their spread. With
+--fail-on, the exit code is 1 if a total grew by more.`;
 
 export function addDiffCommand(program: Command): void {
   const command = program
     .command("diff")
     .summary("compare two runs or heap profiles, site by site")
     .description(
-      "Compares two runs of a program: which allocation sites grew, shrank, came or went (or where more is stored in vain, or touched), and which findings.",
+      "Compares two runs of a program: which allocation sites grew, shrank, are new or gone, and which findings. Runs with --tool waste or workingset: also where more bytes are wasted or touched.",
     )
     .argument(
       "[old]",
-      `${RUN_ARGUMENT}; several with commas between them (default: the two newest runs of one program in memshade.out)`,
+      `${RUN_ARGUMENT}; several separated by commas (default: the two newest runs of one program in memshade.out)`,
     )
-    .argument("[new]", "what to compare with it: also of another kind, or several")
+    .argument("[new]", "run or profile to compare with it; may be of another format, or several")
     .option("--by <key>", measuresByTool(isCompared, "diff").join("; "), (text: string) =>
       measureOfWord(text, "diff", "--by", { isOffered: isCompared }),
     )

@@ -19,9 +19,9 @@ Examples:
 export function addExplainCommand(program: Command): void {
   program
     .command("explain")
-    .summary("say what a word of the reports means")
-    .description("Says what a word of the reports means, and of a finding what to try (docs/glossary.md).")
-    .argument("[word...]", "a kind of finding, or another word; without one all are listed")
+    .summary("explain a word of the reports")
+    .description("Explains a word of the reports, and what to try against a finding (docs/glossary.md).")
+    .argument("[word...]", "a kind of finding, or another word (default: lists all words)")
     .addHelpText("after", EXAMPLES)
     .action((words: readonly string[]) => {
       print(words.length === 0 ? listWords() : explain(words.join(" ")));
@@ -38,7 +38,7 @@ function explain(word: string): string {
   if (entry !== undefined) return entryText(entry);
   const near = nearestWords(word);
   const perhaps = near.length === 0 ? "" : `: perhaps ${near.join(", ")}`;
-  throw new UserError(`"${word}" is no word of the glossary${perhaps}; memshade explain lists all words`);
+  throw new UserError(`"${word}" is not in the glossary${perhaps}; memshade explain lists all words`);
 }
 
 function entryText({ word, also, text, advice, more }: GlossaryEntry): string {

@@ -16,13 +16,13 @@ import {
 const EXAMPLES = `
 Formats:
   pprof         go tool pprof, Grafana Pyroscope, Polar Signals: all weights
-  firefox       profiler.firefox.com: a track per weight, and what is over time
+  firefox       profiler.firefox.com: a track per weight, and data over time
   speedscope    speedscope.app: a profile per weight
   folded        flamegraph.pl, inferno: names and one weight
   dhat          Valgrind's dh_view.html: lifetimes, the peak and the end
   heapprofile   Chrome DevTools (Memory), VS Code: one weight
-  chrome-trace  ui.perfetto.dev: what is over time, as counters
-  csv           spreadsheets: what is over time, as a table
+  chrome-trace  ui.perfetto.dev: data over time, as counters
+  csv           spreadsheets: data over time, as a table
 
 Examples:
   memshade export --format pprof -o heap.pb.gz        the newest run
@@ -34,17 +34,17 @@ Examples:
   memshade export RUN --format csv --tool heap > heap.csv
   memshade export server.memprofdata --binary-path ./server --format pprof
 
-docs/exporting.md says which viewer is good for what, and what a format loses.`;
+docs/exporting.md compares the viewers and lists what each format leaves out.`;
 
 export function addExportCommand(program: Command): void {
   const cpu = weightsOf("cpu").map(({ key }) => key);
   const keys = [...measuresByTool(isAdditive, "export"), `cpu: ${cpu.join(", ")}`];
   const command = program
     .command("export")
-    .summary("write what was recorded for pprof, the Firefox Profiler, speedscope and other viewers")
+    .summary("write a run for pprof, the Firefox Profiler, speedscope and other viewers")
     .description(
-      "Writes the heap, the waste, the working set or the objects of a recorded run as a file that other viewers open. Without -o " +
-        "it goes to standard output; on a terminal, to a file named after the run and the format.",
+      "Writes the heap, the waste, the working set or the objects of a recorded run in the format of another viewer. " +
+        "Without -o, writes to standard output; on a terminal, to a file named after the run and the format.",
     )
     .argument(
       "[run]",
@@ -53,17 +53,15 @@ export function addExportCommand(program: Command): void {
     .option("--format <format>", FORMAT_NAMES.join(", "), (text: string) =>
       parseChoice("--format", FORMAT_NAMES, text),
     )
-    .addOption(
-      toolOption(" (default: the first of these that the run has; chrome-trace and csv: what has a time)"),
-    )
+    .addOption(toolOption(" (default: the first in the run; chrome-trace and csv: all data over time)"))
     .option(
       "--by <key>",
-      `what is shown first, or written where a format has room for one weight (${keys.join("; ")})`,
+      `measure that is shown first, or the only one in formats with one weight (${keys.join("; ")})`,
     )
-    .option("-o, --out <file>", "write to a file, which appears when it is whole; - for standard output")
+    .option("-o, --out <file>", "file to write; - for standard output")
     .option(
       "--path-map <from=to>",
-      "write recorded source paths that begin with one folder as if in another; can be repeated",
+      "replace the start of recorded source paths; can be repeated",
       collectPathMap,
     );
   addShared(command, "suppressions", "binaryPath")
@@ -71,7 +69,7 @@ export function addExportCommand(program: Command): void {
     .action(async (named: string | undefined, options: Partial<ExportOptions>) => {
       const { format } = options;
       if (format === undefined)
-        throw new UserError(`--format says what to write: one of ${FORMAT_NAMES.join(", ")}`);
+        throw new UserError(`--format is missing: give one of ${FORMAT_NAMES.join(", ")}`);
       await runExport(await chosenRun(named), { ...options, format });
     });
 }

@@ -23,9 +23,9 @@ Examples:
   memshade instrument --allocator malloc=pool_get,free=pool_put game.wasm \\
     -o game.profiled.wasm
 
-The result imports nothing more than the original and exports its profile as
-memshade.memory; how a web page or another host reads it is described in
-docs/loader.md.`;
+The result has the imports of the original and exports its profile as
+memshade.memory. docs/loader.md describes how a web page or another host reads
+it.`;
 
 export function addInstrumentCommand(program: Command): void {
   const command = program
@@ -35,13 +35,15 @@ export function addInstrumentCommand(program: Command): void {
     .argument("<in.wasm>", "the module")
     .requiredOption("-o, --output <out.wasm>", "file to write");
   addHostStacksOption(addToolOptions(command))
-    .addOption(new Option("--shared", "make the shadow memory shared, so that another thread can read it"))
+    .addOption(
+      new Option("--shared", "create the shadow memory as shared memory, so that another thread can read it"),
+    )
     .addHelpText("after", EXAMPLES)
     .action(async (path: string, flags: InstrumentFlags) => {
       const tools = await toolOptionsOf(flags);
       const original = readModuleFile(path);
       if (isSameFile(path, flags.output))
-        throw new UserError(`${flags.output}: would overwrite the original`);
+        throw new UserError(`${flags.output} is the original module: write to another file with -o`);
       const { bytes, info } = nameFileInErrors(path, () =>
         instrument(original, {
           ...toInstrumentOptions(tools),

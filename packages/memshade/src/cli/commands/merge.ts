@@ -27,7 +27,7 @@ export function addMergeCommand(program: Command): void {
     .command("merge")
     .summary("merge MemProf profiles of many runs into one")
     .description(
-      "Merges heap profiles, native ones and those of WebAssembly runs, into one that can guide a compile.",
+      "Merges heap profiles of native programs and WebAssembly runs into one profile for the compiler.",
     )
     .argument("<input...>", "profiles, run folders, folders, @files")
     .requiredOption("-o, --output <file>", "file to write")
@@ -56,15 +56,12 @@ export function addMergeCommand(program: Command): void {
     )
     .option("--full-schema", "keep all fields of the blocks, not only those that the compiler needs")
     .option("--combine", "combine equal contexts of a single input too")
-    .option(
-      "--skip-bad",
-      "leave out inputs that cannot be read or symbolized, and name them, instead of stopping",
-    )
-    .option("--force", "merge the memory profiles of files that have other counters too, which are left out")
-    .option("--threads <N>", "threads to use (default: one per core, where that pays)", parseThreads)
+    .option("--skip-bad", "skip and name inputs that cannot be read or symbolized, instead of stopping")
+    .option("--force", "merge files that have other counters too, and drop these counters")
+    .option("--threads <N>", "threads to use (default: one per core for large inputs)", parseThreads)
     .option(
       "--classify",
-      "print which allocation calls the compiler would take for hot, cold or ambiguous, and why",
+      "print which allocation calls the compiler would treat as hot, cold or ambiguous, and why",
     );
   addHotColdOptions(command)
     .addHelpText("after", EXAMPLES)

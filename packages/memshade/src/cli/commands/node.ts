@@ -36,7 +36,7 @@ thread and in its worker threads. Each process writes one run. SIGUSR2 to
 memshade writes a dump while the program goes on; the program itself can do the
 same: import { dump, reset } from "memshade". The exit code is the program's
 own, and 74 if a profile could not be written. A second SIGINT or SIGTERM while
-the profile is written ends without it.`;
+the profile is written ends memshade without it.`;
 
 export function addNodeCommand(program: Command): void {
   const command = program
@@ -47,7 +47,7 @@ export function addNodeCommand(program: Command): void {
     .argument("[args...]", "its arguments")
     .passThroughOptions();
   addLearnOption(addOutOption(addHostStacksOption(addToolOptions(command))))
-    .option("--trace-children", "record Node processes that the program starts, too")
+    .option("--trace-children", "also record the Node processes that the program starts")
     .option("--node-arg <option>", "option for Node itself; can be repeated", collect)
     .addHelpText("after", EXAMPLES)
     .action(async (script: string, args: string[], flags: NodeFlags, own: Command) => {

@@ -24,5 +24,7 @@ export function warnOfOptionsBehind(command: Command, program: string, args: rea
   }
   if (names.length === 0) return;
   const line = ["memshade", command.name(), ...meant, program].map(quoteForShell).join(" ");
-  say(`${names.join(", ")} went to the program; for memshade it goes in front: ${line}`);
+  say(
+    `${names.join(", ")} was passed to the program; to pass it to memshade, put it before the program: ${line}`,
+  );
 }

@@ -55,15 +55,15 @@ const SHARED_OPTIONS = {
     description: "rows per table (default: as many as matter)",
     parse: parseRows,
   },
-  wide: { flags: "--wide", description: "full names and call paths, lines as long as they get" },
+  wide: { flags: "--wide", description: "print names and call paths in full, in lines of any length" },
   lines: {
     flags: "--lines <N>",
-    description: `with --wide, lines of callers below a row (default: ${USUAL_CALLER_LINES})`,
+    description: `with --wide, most lines of callers below a row (default: ${USUAL_CALLER_LINES})`,
     parse: (text) => parsePositive("--lines", "lines", text),
   },
   allFrames: {
     flags: "--all-frames",
-    description: "name places by their innermost frames, libraries too, and show every frame",
+    description: "name sites by their innermost frame, even in a library, and show every frame",
   },
   own: {
     flags: "--own <glob>",
@@ -77,18 +77,20 @@ const SHARED_OPTIONS = {
   },
   suppressions: {
     flags: "--suppressions <file>",
-    description: "leaks that are not to be told of, as memcheck or LeakSanitizer have them; can be repeated",
+    description:
+      "file of leaks that are not reported, in Valgrind's or LeakSanitizer's format; can be repeated",
     parse: collect,
   },
   json: { flags: "--json", description: "write JSON (docs/report-json.md) instead of text" },
   pathMap: {
     flags: "--path-map <from=to>",
-    description: "where a folder of recorded source paths lies here; can be repeated",
+    description: "folder in recorded source paths, and where it is on this machine; can be repeated",
     parse: collectPathMap,
   },
   binaryPath: {
     flags: "--binary-path <dir>",
-    description: "folder or file of original modules or native programs, looked at first; can be repeated",
+    description:
+      "folder or file with the original modules or native programs, searched first; can be repeated",
     parse: collect,
     check: assertPlaces("--binary-path"),
   },
@@ -101,13 +103,13 @@ const SHARED_OPTIONS = {
   html: {
     flags: "--html [file]",
     description:
-      "write one HTML file that shows all of it, offline (docs/report-page.md); default: in the run's folder",
+      "write the whole report as one HTML file (docs/report-page.md); default: in the run's folder",
   },
-  open: { flags: "--open", description: "with --html, show it in the browser" },
+  open: { flags: "--open", description: "with --html, open the page in the browser" },
   htmlSources: {
     flags: "--html-sources <what>",
     description:
-      "with --html, source that goes into the file: all, lines (around those with numbers) or none (default: lines)",
+      "with --html, source code in the page: all, lines (only around lines with numbers) or none (default: lines)",
     parse: (text) => parseChoice<SourcesKept>("--html-sources", ["all", "lines", "none"], text),
   },
 } satisfies Record<string, OptionDescription>;
@@ -146,7 +148,7 @@ export function readOptions(flags: ReadFlags): OriginalPlaces & OwnCode {
 export function frameRules({ allFrames = false, own, library }: FrameFlags): FrameRules | undefined {
   if (!allFrames) return new FrameRules({ own, library });
   if (own !== undefined || library !== undefined)
-    throw new UserError("--all-frames shows everything: leave out --own and --library, or --all-frames");
+    throw new UserError("--all-frames does not go with --own and --library: leave out one of them");
   return undefined;
 }
 
@@ -155,8 +157,7 @@ export function screenOptions(
   { color, wide = false, lines, allFrames }: ScreenFlags,
   terminal: Terminal,
 ): ScreenOptions {
-  if (lines !== undefined && !wide)
-    throw new UserError("--lines says how much --wide shows: give both of them");
+  if (lines !== undefined && !wide) throw new UserError("--lines is an option of --wide: add --wide");
   const paint = createPaint(wantsColors(color, terminal.isTerminal, terminal.environment));
   return {
     paint,

@@ -63,36 +63,36 @@ Examples:
   memshade report memshade.out/app.4711 --compat esan
   memshade report memprof.profraw.4711 --binary-path ./server
   memshade report server.memprofdata --binary-path ./server --cold-lifetime 10
-  memshade report dhat.out.4711          of valgrind --tool=dhat
+  memshade report dhat.out.4711          a profile of valgrind --tool=dhat
   memshade report heap.pb.gz             a heap profile of pprof: Go, tcmalloc …
   memshade report jeprof.4711.0.f.heap --binary-path ./server
-                                         of jemalloc, or of gperftools
+                                         a profile of jemalloc or gperftools
   memshade report heaptrack.app.4711.zst`;
 
 export function addReportCommand(program: Command): void {
   const command = program
     .command("report")
-    .summary("show who owns the heap of a recorded run, its working set, and its wasted memory operations")
+    .summary("show a recorded run: findings, heap, working set, wasted stores and loads")
     .description(
-      "Shows who owns the heap of a recorded run: peak, leaks, unused and short-lived blocks; how much memory it works on over time (--tool workingset); and which of its stores and loads were in vain (--tool waste).",
+      "Shows a recorded run: its findings; who allocates the heap's peak, what leaks, which blocks are unused or short-lived; the working set over time (--tool workingset); wasted stores and loads (--tool waste).",
     )
     .argument(
       "[run]",
       `${RUN_ARGUMENT}, a workingset.json or a waste.json (default: the newest run in memshade.out)`,
     );
-  addShared(command, "rows").addOption(toolOption(" alone (default: what the run has)"));
+  addShared(command, "rows").addOption(toolOption(": show only this tool (default: all that the run has)"));
   addShared(command, "wide", "lines", ...READ_OPTIONS, "json").option(
     "--source",
-    "show the source lines that matter most to each tool, with their numbers beside the text",
+    "show the source lines with the largest numbers of each tool",
   );
-  addShared(command, "pathMap", "binaryPath", "color").optionsGroup("Options of the page:");
+  addShared(command, "pathMap", "binaryPath", "color").optionsGroup("Options for the page:");
   addShared(command, ...PAGE_OPTIONS)
-    .optionsGroup("Options of what is over time:")
-    .option("--csv", "the intervals of the working set, or with --tool heap those of the heap, as CSV")
-    .option("--compat <tool>", "as EfficiencySanitizer prints it (esan)", (text: string) =>
+    .optionsGroup("Options for data over time:")
+    .option("--csv", "print the intervals of the working set (with --tool heap, of the heap) as CSV")
+    .option("--compat <tool>", "print in the format of EfficiencySanitizer (esan)", (text: string) =>
       parseChoice("--compat", ["esan"], text),
     )
-    .optionsGroup("Options of the heap:");
+    .optionsGroup("Options for the heap:");
   addHotColdOptions(command)
     .addHelpText("after", EXAMPLES)
     .action(async (named: string | undefined, flags: ReportOptions) => {
@@ -164,10 +164,7 @@ function* runSourceReport(
   if (options.csv === true || options.compat !== undefined)
     throw new UserError("--source and --csv or --compat are different reports: give one of them");
   const tables = sourceTables(recorded);
-  if (tables.length === 0)
-    throw new UserError(
-      "--source shows lines of the heap, of waste, of working sets and of objects: --html has those of samples",
-    );
+  if (tables.length === 0) throw new UserError("--source does not show samples: --html does");
   const read = createSourceReader(options.pathMap ?? [], {
     modules: modulePathsOf(input),
     binaryPaths: options.binaryPath,

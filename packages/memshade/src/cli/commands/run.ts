@@ -53,47 +53,47 @@ Examples:
   memshade run --tool heap python3 script.py
   memshade run --tool waste --contexts ./server
 
-Native programs are recorded by heap, waste or workingset, one at a time, or by
-alloc (docs/native-programs.md). Of the options of these tools they have --clock
-(heap, alloc), --include-stack (heap, waste), --contexts, --compat (waste),
---who, --interval, --max-intervals and --cpu-time (workingset).
+For native programs, choose one of heap, waste, workingset and alloc
+(docs/native-programs.md). They take these options of the tools: --clock (heap,
+alloc), --include-stack (heap, waste), --contexts, --compat (waste), --who,
+--interval, --max-intervals and --cpu-time (workingset).
 
-Options of memshade come before the program; everything after it belongs to the
-program, with a warning where memshade has such an option too (-- in front of
-the program keeps it quiet). Standard input, output and the exit code are the
-program's own. A trap ends with exit code 134, a profile that could not be
-written with 74, whatever the program's own code is. SIGINT and SIGTERM write
-the profile; a second one, while that is written, ends without it. SIGUSR2
-writes a dump while the program goes on.`;
+Put the options of memshade before the program: all words after it are passed to
+the program. If one of them is also an option of memshade, a warning is printed;
+-- in front of the program turns that off. Standard input, output and the exit
+code are the program's own, with two exceptions: 134 after a trap, 74 if the
+profile could not be written. SIGINT and SIGTERM end the program and write the
+profile; a second signal ends memshade without it. SIGUSR2 writes a dump while
+the program goes on.`;
 
 export function addRunCommand(program: Command): void {
   const command = program
     .command("run")
     .summary("run a program and write its profile")
     .description(
-      "Runs a WebAssembly program (WASI preview 1), or a native x86-64 Linux program as it is, and writes the profile of its memory. Of native programs the allocations are recorded; with --tool heap, waste or workingset also what they do with their memory.",
+      "Runs a WebAssembly program (WASI preview 1) or a native x86-64 Linux program, and writes a profile of its memory. Native programs need no rebuild: their allocations are recorded; with --tool heap, waste or workingset also their accesses to memory.",
     )
     .argument("<program>", "WebAssembly module, native program, or its name in PATH")
     .argument("[args...]", "its arguments")
     .passThroughOptions();
   addLearnOption(addOutOption(addToolOptions(command)))
-    .option("--dir <host[::guest]>", "folder the program may use; can be repeated", collect)
+    .option("--dir <host[::guest]>", "folder that the program may use; can be repeated", collect)
     .option("--env <name[=value]>", "environment variable of the program; can be repeated", collect)
     .option("--invoke <name>", "call this exported function with the arguments as numbers")
     .optionsGroup("Options for native programs:")
-    .option("--trace-children", "record processes that the program starts, each as a run of its own, too")
-    .option("--mmap", "memory that the program maps itself counts as blocks, too")
+    .option("--trace-children", "also record the processes that the program starts, each as a run of its own")
+    .option("--mmap", "also count memory that the program maps (mmap) as blocks")
     .option(
       "--sample <rate>",
-      "call paths by CPU time too: so many samples per second of it, as 97hz",
+      "also sample call paths by CPU time: samples per second of CPU time, such as 97hz",
       parseSampleRate,
     )
     .option(
       "--memory-limit <size>",
-      "shadow and tables take so much at most, as 2G; then recording ends and the program goes on (default: half of the free memory)",
+      "most memory that the recording may take, such as 2G; then the recording ends and the program goes on (default: half of the free memory)",
       parseBytes,
     )
-    .option("--no-reach", "do not look at the end which live blocks are lost, and which can be reached still")
+    .option("--no-reach", "do not search the memory for pointers at the end, which finds the lost blocks")
     .optionsGroup("Options:")
     .addHelpText("after", EXAMPLES)
     .action(async (path: string, args: string[], flags: RunFlags, own: Command) => {
@@ -225,7 +225,7 @@ function nativeIntervalsOf(flags: RunFlags): NativeRun["intervals"] {
   if (!hasIntervals(flags)) {
     if (isAsked)
       throw new UserError(
-        "--interval, --max-intervals, --cpu-time and --who are about working sets: add --tool workingset",
+        "--interval, --max-intervals, --cpu-time and --who are options of the working-set tool: add --tool workingset",
       );
     return undefined;
   }
@@ -245,18 +245,18 @@ function nativeIntervalsOf(flags: RunFlags): NativeRun["intervals"] {
 function refuseForWasm({ traceChildren, mmap, sample, memoryLimit, reach }: RunFlags): void {
   if (reach === false)
     throw new UserError(
-      "--no-reach is for native programs: in WebAssembly looking takes no time to speak of",
+      "--no-reach is only for native programs: in WebAssembly the search for pointers takes hardly any time",
     );
   const given = traceChildren === true ? "--trace-children" : mmap === true ? "--mmap" : undefined;
   if (given !== undefined)
     throw new UserError(`${given} is for native programs: a WebAssembly program starts and maps nothing`);
   if (memoryLimit !== undefined)
     throw new UserError(
-      "--memory-limit is for native programs: tables of WebAssembly have --max-contexts and --max-blocks",
+      "--memory-limit is only for native programs: for WebAssembly, use --max-contexts and --max-blocks",
     );
   if (sample !== undefined)
     throw new UserError(
-      "--sample is for native programs: engines have profilers for the CPU time of WebAssembly",
+      "--sample is only for native programs: for WebAssembly, use the CPU profiler of the engine",
     );
 }
 
@@ -282,15 +282,15 @@ function refuseForNative(command: Command): void {
     );
   const { takes, refuses, isAlone } = INSERTED[named[0]!] ?? ALLOC;
   if (includeStack === true && !takes.includes("includeStack"))
-    throw new UserError(
-      "--include-stack is about accesses of blocks and wasted ones: add --tool heap or waste",
-    );
+    throw new UserError("--include-stack needs a tool that counts accesses: add --tool heap or waste");
   const ofWaste = given.find((option) => ["compat", "contexts"].includes(option.attributeName()));
   if (ofWaste !== undefined && !takes.includes(ofWaste.attributeName()))
     throw new UserError(`${ofWaste.long} is an option of the waste tool: add --tool waste`);
   const unfollowed = given.find((option) => refuses.includes(option.attributeName()));
   if (unfollowed !== undefined)
-    throw new UserError(`${unfollowed.long}: native programs have no such thing with --tool ${named[0]} yet`);
+    throw new UserError(
+      `${unfollowed.long} is not available yet for native programs with --tool ${named[0]}: leave it out`,
+    );
   if (isAlone === true && tools.length > 1)
     throw new UserError(
       `--tool alloc,${named[0]}: blocks of native programs are not recorded with --tool ${named[0]}`,
@@ -299,7 +299,7 @@ function refuseForNative(command: Command): void {
   const ofBlocks = given.find((option) => OF_BLOCKS.includes(option.attributeName()));
   const isOfOwners = ofBlocks?.attributeName() === "mmap" && who === true;
   if (ofBlocks !== undefined && !isOfOwners && !areBlocksRecorded(command.opts<RunFlags>()))
-    throw new UserError(`${ofBlocks.long} is about blocks: add them with --tool alloc,workingset`);
+    throw new UserError(`${ofBlocks.long} needs the blocks too: use --tool alloc,workingset`);
 }
 
 /** Parses `NAME=VALUE`, or `NAME` for its value in memshade's own environment. */

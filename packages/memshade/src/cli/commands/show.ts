@@ -10,9 +10,9 @@ Examples:
   memshade show server.memprofdata
   memshade show server.memshade | less
 
-What is printed is what llvm-profdata 22 prints for "show --memory", byte for
-byte; where that tool prints a random address (AccessHistogram), 0 stands.
-Failures are in its words too, with exit code 1.`;
+The output equals that of llvm-profdata 22 show --memory, except that 0 is
+printed for the random address after AccessHistogram. Errors are those of
+llvm-profdata too, with exit code 1.`;
 
 const FAILED = 1;
 

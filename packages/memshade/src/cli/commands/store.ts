@@ -35,17 +35,17 @@ Examples:
   memshade store compact fleet --older-than 30d --keep rollup
   memshade store sql clickhouse > fleet.sql
 
-A store is a folder of Parquet files, one row per run and calling context: any
-engine that reads Parquet can ask it. docs/fleet.md has its tables. All but add
-and sql need DuckDB beside memshade: npm install @duckdb/node-api
+A store is a folder of Parquet files, one row per run and call path: any engine
+that reads Parquet can query it. docs/fleet.md lists its tables. All commands
+but add and sql need DuckDB: npm install @duckdb/node-api
 
-memshade store VERB --help tells more about one of them.`;
+memshade store COMMAND --help shows the options of a command.`;
 
 export function addStoreCommand(program: Command): void {
   const store = program
     .command("store")
-    .summary("keep many runs, and ask which commit made something grow")
-    .description("Keeps many runs in a folder of Parquet files, and asks what became of them.")
+    .summary("keep many runs, and find the commit at which a measure grew")
+    .description("Keeps many runs in a folder of Parquet files, and compares them build by build.")
     .addHelpText("after", EXAMPLES);
   addAdd(store);
   addTrend(store);
@@ -59,21 +59,19 @@ export function addStoreCommand(program: Command): void {
 function addAdd(store: Command): void {
   store
     .command("add")
-    .description(
-      "Adds runs, and profiles of MemProf, to a store; those that are there already change nothing.",
-    )
-    .argument("<run...>", "run folders, profiles, folders with such, @files")
-    .requiredOption("--to <store>", "folder of the store; it is made if there is none")
-    .option("--project <name>", "what the runs belong to", "default")
+    .description("Adds runs and MemProf profiles to a store. Runs that it already has are skipped.")
+    .argument("<run...>", "run folders, profiles, folders with these, @files")
+    .requiredOption("--to <store>", "folder of the store; created if missing")
+    .option("--project <name>", "project of the runs", "default")
     .option("--build <name>", "the build that ran (default: the commit)")
     .option(
       "--commit <sha>",
-      "commit that was built (default: GITHUB_SHA, CI_COMMIT_SHA, or that of this folder)",
+      "commit that was built (default: GITHUB_SHA, CI_COMMIT_SHA, or the one checked out here)",
     )
-    .option("--host <name>", "machine that the runs were on")
-    .option("--label <key=value>", "whatever else tells runs apart; can be repeated", collect, [])
+    .option("--host <name>", "machine of the runs")
+    .option("--label <key=value>", "any other property of the runs; can be repeated", collect, [])
     .option("--input <size>", "size of the input, for growth per input")
-    .option("--force", "add runs that are there already once more")
+    .option("--force", "add runs again that the store already has")
     .option("--binary <exe>", "program, library or wasm module of raw profiles; can be repeated", collect, [])
     .option("--search <dir>", "folder with binaries, found by build id; can be repeated", collect, [])
     .action((runs: string[], flags) => runStoreAdd(runs, flags));
@@ -82,36 +80,38 @@ function addAdd(store: Command): void {
 function addTrend(store: Command): void {
   const command = store
     .command("trend")
-    .description("Shows a measure build by build, and for each step which parts of the program made it.")
+    .description(
+      "Shows a measure build by build, and for each change the parts of the program that caused it.",
+    )
     .argument("<store>", "folder of the store")
-    .option("--project <name>", "which one, of several")
+    .option("--project <name>", "project, if the store has several")
     .option(
       "--by <measure>",
-      `${FLEET_MEASURES.map(({ key }) => key).join(", ")} (default: the first that runs know)`,
+      `${FLEET_MEASURES.map(({ key }) => key).join(", ")} (default: the first in the runs)`,
       (text) => measureOf(text),
     )
     .option(
       "--last <N>",
-      "newest builds that are looked at",
+      "number of newest builds to show",
       (text) => parsePositive("--last", "builds", text),
       50,
     )
     .option(
       "--fail-on <limit>",
-      "end with 1 if a step grows by more, such as peak+5% or bytes+1MiB; can be repeated",
+      "end with exit code 1 if a measure grows by more from build to build: peak+5%, bytes+1MiB; can be repeated",
       (text, previous: StepLimit[] = []) => [...previous, parseStepLimit(text)],
     );
   addShared(command, "json", "own", "library", "wide", "color")
-    .option("--html <file>", "write a page that shows it")
+    .option("--html <file>", "write the trend as an HTML page")
     .action((path: string, flags) => runStoreTrend(path, flags));
 }
 
 function addQuery(store: Command): void {
   store
     .command("query")
-    .description("Asks a store in SQL; its tables are views.")
+    .description("Runs an SQL query on a store.")
     .argument("<store>", "folder of the store")
-    .argument("<sql>", "one statement that only reads")
+    .argument("<sql>", "one SELECT statement")
     .option("--json", "write JSON: an array of rows")
     .option("--csv", "write CSV")
     .action((path: string, sql: string, flags) => runStoreQuery(path, sql, flags));
@@ -120,9 +120,11 @@ function addQuery(store: Command): void {
 function addAdvise(store: Command): void {
   const command = store
     .command("advise")
-    .description("Says how data should lie: fields that no run reads, and blocks that all runs use together.")
+    .description(
+      "Advises on the layout of data: fields that no run reads, and blocks that all runs use together.",
+    )
     .argument("<store>", "folder of the store")
-    .option("--project <name>", "which one, of several");
+    .option("--project <name>", "project, if the store has several");
   addShared(command, "json", "own", "library", "color").action((path: string, flags) =>
     runStoreAdvise(path, flags),
   );
@@ -131,13 +133,13 @@ function addAdvise(store: Command): void {
 function addMerge(store: Command): void {
   const command = store
     .command("merge")
-    .description("Makes one MemProf profile of many runs, as memshade merge makes it of their files.")
+    .description("Merges many runs into one MemProf profile, as memshade merge does with files.")
     .argument("<store>", "folder of the store")
     .requiredOption("-o, --output <file>", "indexed profile to write")
-    .option("--where <condition>", "which runs, in SQL: \"build = 'b7' and host is not null\"")
+    .option("--where <condition>", "SQL condition that selects runs: \"build = 'b7' and host is not null\"")
     .option(
       "--cold-in <percent>",
-      "contexts stay cold only if they are in so many of their runs, such as 95%",
+      "share of its runs in which a context must be cold to stay cold, such as 95%",
       (text) => shareOf(text),
     )
     .option("--full-schema", "keep all fields of the blocks, not only those that the compiler needs")
@@ -148,10 +150,12 @@ function addMerge(store: Command): void {
 function addCompact(store: Command): void {
   store
     .command("compact")
-    .description("Joins the small files of a store; old runs can be left as sums by build.")
+    .description("Joins the small files of a store, and can reduce old runs to sums by build.")
     .argument("<store>", "folder of the store")
-    .option("--older-than <days>", "runs that are so old go, such as 30d", (text) => daysOf(text))
-    .option("--keep <what>", "what stays of them: rollup", (text) => parseChoice("--keep", ["rollup"], text))
+    .option("--older-than <days>", "reduce runs older than this, such as 30d", (text) => daysOf(text))
+    .option("--keep <what>", "what is kept of them: rollup (sums by build)", (text) =>
+      parseChoice("--keep", ["rollup"], text),
+    )
     .action((path: string, flags) => runStoreCompact(path, flags));
 }
 
@@ -159,10 +163,10 @@ function addSql(store: Command): void {
   store
     .command("sql")
     .description(
-      "Prints statements that make a store's tables known to an engine, and the questions as text.",
+      "Prints SQL statements that create a store's tables in a database engine, and example queries.",
     )
     .argument("<engine>", DIALECTS.join(", "))
-    .option("--store <path>", "folder of the store, as the engine sees it", "STORE")
+    .option("--store <path>", "folder of the store, as the engine reads it", "STORE")
     .action((engine: string, flags: { store: string }) =>
       runStoreSql(parseChoice("memshade store sql", DIALECTS, engine), flags.store),
     );

@@ -15,15 +15,15 @@ Examples:
   memshade symbolize --binary ./server
       answers each line of standard input as it comes
 
-Options and output are those of llvm-symbolizer; docs/symbolize.md says where
-the answers differ.`;
+Options and output are those of llvm-symbolizer; docs/symbolize.md lists the
+differences.`;
 
 export function addSymbolizeCommand(program: Command): void {
   const command = program
     .command("symbolize")
-    .summary("tell functions, files and lines of addresses")
+    .summary("print the functions, files and lines of addresses")
     .description(
-      "Tells functions, inlined ones too, files and lines of addresses in wasm modules and ELF files. In wasm, an " +
+      "Prints the functions (inlined ones too), files and lines of addresses in wasm modules and ELF files. In wasm, an " +
         "address is an offset in the code section.",
     )
     .argument("[address...]", "addresses or names of symbols; - or none: one per line of standard input");

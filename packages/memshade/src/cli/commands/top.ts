@@ -64,23 +64,23 @@ Examples:
   memshade top memshade.out/app.4711 --by temporary --group path
   memshade top memshade.out/app.4711 --by accesses --json > sites.json
   memshade top memshade.out/app.4711 --by static-unread
-      tables and variables that nobody reads
+      tables and variables that are never read
   memshade top memshade.out/app.4711 --by dead
-      stores whose bytes nobody reads (run with --tool waste)
+      stores whose bytes are never read (run with --tool waste)
   memshade top memshade.out/app.4711 --by dead-pairs
-      and what ended them (--tool waste --pairs)
+      dead stores with the stores that overwrote them (--tool waste --pairs)
   memshade top memshade.out/app.4711 --by misses
       instructions that miss (--tool workingset --locality)
   memshade top memshade.out/app.4711 --by workingset --group function
       functions with large working sets (--tool workingset)
   memshade top memshade.out/app.4711 --by new --group path
-      what went on when the program touched new lines (--tool workingset)
+      calls during which new lines were touched (--tool workingset)
   memshade top memshade.out/app.4711 --by share
-      who allocated what it works on (--tool workingset --who)
+      who allocated the working set (--tool workingset --who)
   memshade top memshade.out/app.4711 --by first-touch
-      who brings lines in (--tool workingset --who)
+      who touches lines first (--tool workingset --who)
   memshade top memshade.out/app.4711 --by fill
-      where lines are touched for few of their bytes (--tool workingset --who)
+      who uses few bytes of the lines it touches (--tool workingset --who)
   memshade top memshade.out/app.4711 --by object-bytes
       who makes garbage-collected objects (--tool objects)`;
 
@@ -88,12 +88,12 @@ export function addTopCommand(program: Command): void {
   const keys = [...measuresByTool(() => true, "top"), `pairs: ${Object.keys(PAIRS).join(", ")}`].join("; ");
   const command = program
     .command("top")
-    .summary("rank the places of a recorded run by any of its measures")
+    .summary("rank the sites of a recorded run by a measure")
     .description(
-      "Ranks the places of a recorded run: what allocates, wastes, touches, misses or makes objects.",
+      "Ranks the sites of a recorded run by a measure: bytes allocated, dead stores, cache misses, objects and others.",
     )
     .argument("[run]", `${RUN_ARGUMENT} (default: the newest run in memshade.out)`)
-    .option("--by <key>", `${keys} (default: the first that the run has)`, parseKey)
+    .option("--by <key>", `${keys} (default: the first in the run)`, parseKey)
     .option("--group <what>", GROUPINGS.join(", "), (text) => parseChoice("--group", GROUPINGS, text), "site")
     .option("-n, --rows <N>", "rows to show", parseRows, USUAL_ROWS)
     .option("--reverse", "smallest first");
@@ -115,7 +115,7 @@ export async function runTop(input: string, options: TopOptions, terminal: Termi
   if (by !== undefined && Object.hasOwn(PAIRS, by)) return topPairs(input, by, options, terminal);
   const recorded = recordedTools(input);
   const tool = by === undefined ? recorded.find(isMeasured) : recordedWith(measureOfTop(by).tool);
-  if (tool === undefined) throw new UserError(`${input} has samples alone, which memshade tree shows`);
+  if (tool === undefined) throw new UserError(`${input} has only samples: memshade tree shows them`);
   if (by !== undefined && !recorded.includes(tool)) throw await lackingTool(by, input);
   const part = by === undefined ? tool : measureOfTop(by).tool;
   const profiles = await loadPart(input, part, readOptions(options));
@@ -176,7 +176,7 @@ async function topPairs(input: string, by: string, options: TopOptions, terminal
     throw new UserError(
       `--by ${by} needs a run of a WebAssembly program with --tool waste --pairs: ${input} is none`,
     );
-  if (reverse === true) throw new UserError(`--by ${by} shows most bytes first only: leave out --reverse`);
+  if (reverse === true) throw new UserError(`--by ${by} cannot be reversed: leave out --reverse`);
   const pairs = rankPairs(waste!, table);
   const { notTracked } = waste!;
   return json

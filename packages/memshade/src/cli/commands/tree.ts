@@ -57,45 +57,48 @@ export interface TreeOptions extends ReadFlags {
 
 const EXAMPLES = `
 Examples:
-  memshade tree --by left                who left what behind, from main inwards
+  memshade tree --by left                who allocated what is live at the end
   memshade tree memshade.out/app.4711 --by peak --depth 4
   memshade tree memshade.out/app.4711 --by left --invert
-      places that allocate, with who called them below
+      allocation sites, with their callers below
   memshade tree memshade.out/app.4711 --by dead --group function
-      stores in vain (run with --tool waste --contexts)
+      dead stores (run with --tool waste --contexts)
   memshade tree memshade.out/app.4711 --tool workingset --by share
       who owns the working set (run with --tool workingset --who)
   memshade tree server.memprofdata --binary-path ./server | less
   memshade tree perf.data --invert       samples of a native program
   memshade tree memshade.out/app.4711 --by peak --json > tree.json
 
-TOTAL is of a place with all that it called, OWN of the place itself with the
-libraries that it called. The totals of its branches and OWN add up to TOTAL.`;
+TOTAL counts a function with everything that it called, OWN only the function
+itself and the libraries that it called. OWN and the totals of the branches add
+up to TOTAL.`;
 
 export function addTreeCommand(program: Command): void {
   const command = program
     .command("tree")
     .summary("show the call tree of a recorded run, with totals and shares")
     .description(
-      "Shows from where a run's memory was allocated, left behind, stored to in vain or touched, as a call tree: the total of each place with all that it called, its share, and what is its own. With --invert, the places first and their callers below.",
+      "Shows the call tree of a recorded run, weighted by memory allocated, live at the end, wasted or touched: for each function its total with everything that it called, its share of the whole, and its own part. With --invert, sites come first and their callers below.",
     )
     .argument(
       "[run]",
       `${RUN_ARGUMENT}, a core dump, a minidump or perf.data (default: the newest run in memshade.out)`,
     )
     .option("--by <key>", KEYS_BY_TOOL)
-    .addOption(toolOption(" (default: the first that the run has)"))
-    .option("--invert", "begin with the places themselves, and show who called them")
-    .option("--depth <N>", "levels to show", (text: string) => parsePositive("--depth", "levels", text))
+    .addOption(toolOption(" (default: the first in the run)"))
+    .option("--invert", "begin with the sites, and show their callers below")
+    .option("--depth <N>", "levels of the tree to show", (text: string) =>
+      parsePositive("--depth", "levels", text),
+    )
     .option(
       "--group <what>",
-      "site: calls on different lines are different places; function: one",
+      "site: one row per line with a call; function: one row per function",
       (text: string) => parseChoice("--group", GROUPINGS, text),
       "site",
     )
     .option(
       "--min <percent>",
-      `add up what has less of the total (default: ${USUAL_LEAST}; with --json 0)`,
+      `combine rows with a smaller share of the total (default: ${USUAL_LEAST}; with --json 0)`,
       parsePercent,
     );
   addShared(command, "wide", ...READ_OPTIONS, "json", "binaryPath", "color")
@@ -134,7 +137,7 @@ async function chosenStacks(input: string, options: TreeOptions): Promise<Weight
       : measureOfWord(by, "tree", "--by", { tool: ofMeasures, isOffered: isAdditive });
   const ofWord = ofSamples ?? (measure && recordedWith(measure.tool));
   if (tool !== undefined && ofWord !== undefined && tool !== ofWord)
-    throw new UserError(`--by ${by} is of --tool ${ofWord}, not of ${tool}`);
+    throw new UserError(`--by ${by} is a measure of --tool ${ofWord}, not of ${tool}`);
   const chosen = tool ?? ofWord ?? recorded[0]!;
   if (!recorded.includes(chosen)) {
     await assertProfile(input, chosen);
@@ -159,7 +162,7 @@ function toolOfSamples(word: string, tool: ReportedTool | undefined): ReportedTo
 function chosenMetric(input: string, { tool, metrics }: WeightedStacks, { by }: TreeOptions): StackMetric {
   if (by === undefined) {
     if (metrics.length > 0) return metrics[0]!;
-    throw new UserError(`${input} has nothing that call paths could be weighed by`);
+    throw new UserError(`${input} has no call paths to show as a tree`);
   }
   const key = tool === "samples" ? by : findMeasure(by, "tree", tool)?.id;
   const metric = metrics.find((candidate) => candidate.key === key);

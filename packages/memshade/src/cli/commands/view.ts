@@ -36,22 +36,22 @@ Examples:
   memshade view perf.data
 
 Keys are those of less and perf: arrows, PgUp and PgDn move, Enter goes from a
-finding to its source line and on to its call tree, / searches, n and N go on, s
-weighs by another figure, t shows another tool, i turns the tree around, f shows
-the findings, ? says more, q quits.`;
+finding to its source line and then to its call tree, / searches, n and N repeat
+the search, s changes the measure, t the tool, i inverts the tree, f shows the
+findings, ? all keys, q quits.`;
 
 export function addViewCommand(program: Command): void {
   const command = program
     .command("view")
-    .summary("look through a recorded run: findings, source lines and call trees")
+    .summary("browse a recorded run: findings, source lines and call trees")
     .description(
-      "Shows a recorded run in the terminal to look around in: its findings, the source line of each, and the call trees of all tools.",
+      "Opens a recorded run in the terminal for browsing: its findings, the source line of each, and the call trees of all tools.",
     )
     .argument(
       "[run]",
       `${RUN_ARGUMENT}, a core dump, a minidump or perf.data (default: the newest run in memshade.out)`,
     )
-    .addOption(toolOption(" alone (default: what the run has)"));
+    .addOption(toolOption(": show only this tool (default: all that the run has)"));
   addShared(command, "pathMap", ...READ_OPTIONS, "binaryPath")
     .addHelpText("after", EXAMPLES)
     .action(async (named: string | undefined, options: ViewOptions) => {

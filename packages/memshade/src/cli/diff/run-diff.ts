@@ -92,7 +92,7 @@ export async function runDiff(
     if (!existsSync(input)) throw new UserError(`${input}: there is no such file or directory`);
   const { tool: requestedTool } = options;
   if (requestedTool !== undefined && !isMeasured(requestedTool))
-    throw new UserError(`--tool ${requestedTool} is not compared: samples differ between any two runs`);
+    throw new UserError(`--tool ${requestedTool} cannot be compared: samples differ between any two runs`);
   const common = COMPARED_TOOLS.filter((tool) =>
     allInputs.every((input) => recordedTools(input).includes(tool)),
   );
@@ -164,7 +164,7 @@ function comparedTools(
 ): readonly RecordingTool[] {
   const ofMeasure = by && recordedWith(by.tool);
   if (tool !== undefined && ofMeasure !== undefined && ofMeasure !== tool)
-    throw new UserError(`--by ${by!.id} is of --tool ${ofMeasure}, not of ${tool}`);
+    throw new UserError(`--by ${by!.id} is a measure of --tool ${ofMeasure}, not of ${tool}`);
   const wantedTool = tool ?? ofMeasure;
   if (wantedTool === undefined && common.length > 0) return common;
   if (wantedTool !== undefined && common.includes(wantedTool)) return [wantedTool];
@@ -220,14 +220,11 @@ export function isCompared({ tool, combine }: Measure): boolean {
 }
 
 const NOT_COMPARED: { readonly [Comparable in ComparableFindings]?: readonly string[] } = {
-  leaks: [
-    "Not all of the profiles know the same of blocks: of findings in the heap, leaks alone are compared.",
-  ],
-  none: ["Not all of the profiles know the same of blocks: findings in the heap are not compared."],
+  leaks: ["The profiles have different facts about blocks: of the heap findings, only leaks are compared."],
+  none: ["The profiles have different facts about blocks: heap findings are not compared."],
 };
 
-const WITHOUT_HOST =
-  "Not all of the runs know the callers in JavaScript: they are left out of the comparison.";
+const WITHOUT_HOST = "Some runs have no JavaScript callers: these are left out of the comparison.";
 
 function withoutCallersInHost(run: RecordedTools, rules: FrameRules | undefined): RecordedTools {
   const { heap } = run;

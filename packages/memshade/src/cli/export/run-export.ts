@@ -113,7 +113,7 @@ async function overTime(input: string, options: ExportOptions): Promise<Exported
   const [shownTool, otherTool] = [tools.at(-1)!, tools[0]!];
   if (tools.length > 1)
     say(
-      `the table of ${SHELVES[shownTool].whole}: --tool ${otherTool} writes that of ${SHELVES[otherTool].whole}`,
+      `this is the table of ${SHELVES[shownTool].whole}; --tool ${otherTool} writes that of ${SHELVES[otherTool].whole}`,
     );
   return { pieces: writeCsv(profiles[0]!), part: shownTool };
 }

@@ -151,7 +151,7 @@ async function classify(inputs: readonly MergeInput[], flags: MergeFlags): Promi
   print(screen.text());
 }
 
-const NOTHING_READ = "none of the inputs could be read: nothing was written";
+const NOTHING_READ = "no input could be read: nothing was written";
 
 function saySkipped(message: string): void {
   say(`skipped: ${message}`);

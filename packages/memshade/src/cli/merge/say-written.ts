@@ -54,7 +54,5 @@ export function sayMissingFields(knownFields: readonly MibField[], wantedFields:
     (field) => !field.name.startsWith("accessHistogram") && !knownFields.includes(field),
   );
   if (missing.length > 0)
-    say(
-      `some inputs do not have all fields of the blocks; left out: ${missing.map(({ name }) => name).join(", ")}`,
-    );
+    say(`fields that some inputs lack are left out: ${missing.map(({ name }) => name).join(", ")}`);
 }

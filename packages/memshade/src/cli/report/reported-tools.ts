@@ -17,12 +17,12 @@ export function reportedTools(
 ): ReportedTool[] {
   if (compat !== undefined) {
     if (tool !== undefined && tool !== "workingset")
-      throw new UserError("--compat prints a working set and nothing else");
+      throw new UserError("--compat prints only a working set: leave out --tool, or give --tool workingset");
     return ["workingset"];
   }
   if (csv === true) {
     if (tool !== undefined && !isOverTime(tool))
-      throw new UserError("--csv prints what is over time: a working set, or the heap");
+      throw new UserError("--csv prints data over time: give --tool workingset or --tool heap");
     return [tool ?? recordedTools(input).filter(isOverTime).at(-1) ?? "workingset"];
   }
   if (tool !== undefined) return [tool];

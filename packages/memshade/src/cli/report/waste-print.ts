@@ -25,15 +25,15 @@ Examples:
   memshade waste-print -n 20 memshade.out/app.4711/waste.json
   memshade waste-print deadstores.out.4711
 
-The output is the one of the printer that comes with the Valgrind tool
-deadstores, whose files it reads as well.`;
+The output is that of the printer of the Valgrind tool deadstores. Files of that
+tool can be read too.`;
 
 export function addWastePrintCommand(program: Command): void {
   program
     .command("waste-print")
-    .summary("print dead stores, silent stores and silent loads as deadstores does")
+    .summary("print dead stores, silent stores and silent loads as the tool deadstores does")
     .description(
-      "Prints the worst dead stores, silent stores and silent loads in the way of the tool deadstores.",
+      "Prints the largest dead stores, silent stores and silent loads in the format of the Valgrind tool deadstores.",
     )
     .argument(
       "<file>",

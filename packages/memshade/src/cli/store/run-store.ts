@@ -52,9 +52,7 @@ export async function runStoreAdd(runs: readonly string[], flags: AddFlags): Pro
   const commit = commitOf(flags.commit, process.env);
   const build = flags.build ?? commit?.id;
   if (build === undefined)
-    throw new UserError(
-      "nobody knows which build that is: --commit or --build says it, or a git repository around",
-    );
+    throw new UserError("the build is not known: give --commit or --build, or run in a git repository");
   if (build.trim() === "") throw new UserError("--build takes the name of a build, not an empty one");
   const { added, knownInputs, contexts, objectPlaces, leftOut } = await addRuns(flags.to, runs, {
     places: { binaries: flags.binary, searchPaths: flags.search },
@@ -71,7 +69,7 @@ export async function runStoreAdd(runs: readonly string[], flags: AddFlags): Pro
       added: Date.now(),
     },
   });
-  for (const path of knownInputs) say(`${path} is there already: left out`);
+  for (const path of knownInputs) say(`${path} is in the store already: skipped`);
   for (const sentence of leftOut) say(sentence);
   if (added === 0) return say(`nothing new for ${flags.to}`);
   const parts = [
@@ -248,7 +246,7 @@ export async function runStoreMerge(path: string, flags: MergeFlags): Promise<vo
   else if (dataAccess !== undefined) sayDataAccessLeftOut(dataAccess);
   if (dropped > 0) say(`left out: ${counted(dropped, "context")} without a frame that has debug information`);
   if (flags.coldIn !== undefined)
-    say(`not cold in enough runs, and so not cold: ${counted(warmed, "context")}`);
+    say(`${counted(warmed, "context")} cold in too few runs: not marked as cold`);
 }
 
 export async function runStoreCompact(
@@ -256,11 +254,11 @@ export async function runStoreCompact(
   { olderThan, keep }: { readonly olderThan?: number; readonly keep?: "rollup" },
 ): Promise<void> {
   if ((olderThan === undefined) !== (keep === undefined))
-    throw new UserError("--older-than says what goes and --keep what stays of it: give both of them");
+    throw new UserError("--older-than needs --keep, and --keep needs --older-than: give both");
   const { before, after, rolledUp } = await compactStore(StoreFolder.open(path), olderThan, Date.now());
   say(`${path}: ${counted(before, "file")} became ${after}`);
   if (rolledUp > 0)
-    say(`${counted(rolledUp, "run")} older than ${counted(olderThan!, "day")} left as sums by build`);
+    say(`${counted(rolledUp, "run")} older than ${counted(olderThan!, "day")} reduced to sums by build`);
 }
 
 export function runStoreSql(dialect: Dialect, store: string): void {

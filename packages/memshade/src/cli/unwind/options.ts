@@ -31,11 +31,11 @@ export interface UnwindOptions {
 export const UNWIND_OPTIONS: readonly OptionDescription[] = [
   {
     flags: "--binary-path <dir>",
-    description: "where objects lie (a folder or a file); may be repeated",
+    description: "folder or file with object files; may be repeated",
     parse: collect,
     check: assertPlaces("--binary-path"),
   },
-  { flags: "--sysroot <dir>", description: "root of the file system on which the program ran" },
+  { flags: "--sysroot <dir>", description: "root of the file system of the machine that ran the program" },
   {
     flags: "--debug-file-directory <dir>",
     description: "root of separate debug files; may be repeated (default: /usr/lib/debug)",
@@ -53,28 +53,27 @@ export const UNWIND_OPTIONS: readonly OptionDescription[] = [
     flags: "--samples",
     description: "show each sample of perf.data instead of their sum (text and json)",
   },
-  { flags: "--event <name>", description: "show samples of this event of perf.data alone" },
+  { flags: "--event <name>", description: "show only samples of this event of perf.data" },
   {
     flags: "--addresses",
-    description: "show the addresses of each sample and name nothing, as perf script -F ip",
+    description: "show the addresses of each sample without names, as perf script -F ip does",
   },
   { flags: "-n, --rows <N>", description: "functions to show (text of perf.data)", parse: parseRows },
   { flags: "--wide", description: "full names, lines as long as they get" },
   {
     flags: "--no-frame-pointers",
-    description: "do not follow frame pointers where there is no call frame information",
+    description: "do not use frame pointers if there is no call frame information",
   },
   {
     flags: "--scan",
-    description: "where nothing else leads on, guess return addresses from words on the stack (x86-64)",
+    description: "if unwinding fails, guess return addresses from words on the stack (x86-64)",
   },
-  { flags: "--max-frames <N>", description: "frames of a stack at most", parse: parseFrames },
+  { flags: "--max-frames <N>", description: "most frames per stack", parse: parseFrames },
   {
     flags: "--html [file]",
-    description:
-      "write one HTML file that shows all of it, offline (docs/report-page.md); default: INPUT.html",
+    description: "write the whole report as one HTML file (docs/report-page.md); default: INPUT.html",
   },
-  { flags: "--open", description: "with --html, show it in the browser" },
+  { flags: "--open", description: "with --html, open the page in the browser" },
   { flags: "-o, --out <file>", description: "write to a file instead of standard output" },
   {
     flags: "--stats",

@@ -59,7 +59,7 @@ function isGivenUp({ how, refused }: { how: string; refused?: string | undefined
 export function whyHeapUnknown({ heap }: RecordedTools): string | undefined {
   if (heap === undefined || areBlocksSeen(heap.modules)) return undefined;
   const { notTracked } = heap.description;
-  return `no allocator was followed, so that nothing is known of the heap. ${notTracked.join(" ")}`.trim();
+  return `no allocator was found, so the heap was not recorded. ${notTracked.join(" ")}`.trim();
 }
 
 /** Returns the reason why a recorded heap does not know its lost blocks; undefined if it does. */
@@ -67,8 +67,9 @@ export function whyLostUnknown(heap: HeapProfile): string | undefined {
   if (heap.description.recordedBy === undefined || liveBlocksOf(heap, "definite") !== undefined)
     return undefined;
   const sentence = reachSentence(heap);
-  if (sentence === undefined && isOfNativeProgram(heap)) return "pointers to blocks were not looked for";
-  return `pointers to blocks could not be looked for. ${sentence ?? heap.description.notTracked.join(" ")}`.trim();
+  if (sentence === undefined && isOfNativeProgram(heap))
+    return "the memory was not searched for pointers to blocks";
+  return `the memory could not be searched for pointers to blocks. ${sentence ?? heap.description.notTracked.join(" ")}`.trim();
 }
 
 export function reachSentence({ description: { notTracked } }: HeapProfile): string | undefined {

@@ -19,8 +19,7 @@ export interface RecordedTools {
 
 /**
  * Returns the sentence for a run without findings, with what was searched and which tool searches more.
- *
- * @example "no findings among allocations; --tool heap also looks at how blocks are used"
+ * `no findings among allocations; --tool heap also looks at how blocks are used`
  */
 export function noFindings({ heap, waste, objects }: RecordedTools): string {
   // The recording of another tool determines what was searched.

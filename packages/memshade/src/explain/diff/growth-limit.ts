@@ -36,7 +36,7 @@ export function exceededTotals(
   const { id } = limit.measure;
   const change = changes.find(({ measure }) => measure.id === id);
   if (change === undefined)
-    throw new UserError(`--fail-on ${limit.text}: ${id} is not known in both profiles`);
+    throw new UserError(`--fail-on ${limit.text}: the profiles do not both have ${id}`);
   const { old, new: now } = change.total;
   const most = limit.isPercent ? old + (old * limit.amount) / 100 : old + limit.amount;
   return now > most && !isTotalWithinSpread(change) ? change.total : undefined;

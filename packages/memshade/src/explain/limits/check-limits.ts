@@ -112,7 +112,7 @@ class LimitCheck {
       };
     }
     if (baseline === undefined)
-      throw new UserError(`"${text}" counts from a baseline: --baseline names a run to compare with`);
+      throw new UserError(`"${text}" is relative to a baseline: give one with --baseline RUN`);
     const differs = this.#measure.differs?.(baseline.tools, run.tools);
     if (differs !== undefined)
       throw new UserError(`"${text}" cannot be decided against ${baseline.name}: ${differs}`);
@@ -151,7 +151,7 @@ class LimitCheck {
   #whole(run: CheckedRun): Known {
     const { partOf, id, unit } = this.#measure;
     if (partOf === undefined)
-      throw new UserError(`"${this.#limit.text}": ${id} is no part of anything: give it in ${unit}`);
+      throw new UserError(`"${this.#limit.text}": ${id} cannot be limited in %: give an amount in ${unit}`);
     const wholeMeasure = limitMeasure(partOf);
     const chosen = wholeMeasure === this.#measure ? undefined : this.#chosen();
     return this.#bounded(wholeMeasure, run, this.#measured(wholeMeasure, run, chosen), chosen);

@@ -53,7 +53,7 @@ function boundsOfHeap(heap: HeapProfile): Bound[] {
   return [
     ...(blocks > 0
       ? unseenBounds(
-          `${counted(blocks, "block")} found no room in the table of live blocks`,
+          `the table of live blocks was full, ${counted(blocks, "block is", "blocks are")} missing`,
           BLOCK_FIGURES.filter((figure) => figure !== "allocated"),
         ).map((bound): Bound => (bound.figures.includes("lives") ? { ...bound, are: "least" } : bound))
       : []),
@@ -69,7 +69,7 @@ function boundsOfHeap(heap: HeapProfile): Bound[] {
       ? [
           placeBound(
             ["allocated"],
-            `${counted(unplaced, "allocation belongs", "allocations belong")} to no place`,
+            `${counted(unplaced, "allocation belongs", "allocations belong")} to no site`,
           ),
         ]
       : []),
@@ -79,19 +79,19 @@ function boundsOfHeap(heap: HeapProfile): Bound[] {
           {
             figures: ["accesses"] as const,
             are: "least" as const,
-            because: "some counters of accesses are full",
+            because: "some access counters were full",
           },
         ]
       : []),
     ...heap.modules.flatMap(({ name, allocator }) => {
       if (allocator?.refused !== undefined)
-        return unseenBounds(`the blocks of ${name} were not followed`, BLOCK_FIGURES);
+        return unseenBounds(`the blocks of ${name} were not recorded`, BLOCK_FIGURES);
       if (allocator?.confirmed !== false) return [];
       return [
         {
           figures: BLOCK_FIGURES,
           are: "either",
-          because: `the run did not bear out the allocator of ${name}`,
+          because: `the functions taken for the allocator of ${name} did not behave like one`,
         } as const,
       ];
     }),

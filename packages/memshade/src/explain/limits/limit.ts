@@ -25,11 +25,11 @@ export function parseLimit(text: string): Limit {
   const amount = number === undefined ? undefined : parseAmount(number.trim());
   if (measure === undefined || relation === undefined)
     throw new UserError(
-      `"${trimmed}" is no limit: it has a measure, one of ${RELATIONS.join(" ")} and an amount, such as peak<8MiB, left[file=src/tile.c]=0 or dead<5%`,
+      `"${trimmed}" is not a limit: write a measure, one of ${RELATIONS.join(" ")} and an amount, such as peak<8MiB, left[file=src/tile.c]=0 or dead<5%`,
     );
   if (amount === undefined)
     throw new UserError(
-      `"${trimmed}": "${number}" is no amount: it is a number with ${UNIT_WORDS}, such as 8MiB; with + or - in front it counts from a baseline`,
+      `"${trimmed}": "${number}" is not an amount: write a number with ${UNIT_WORDS}, such as 8MiB; with + or - in front it is relative to a baseline`,
     );
   return {
     text: trimmed,

@@ -9,7 +9,7 @@ import { heapTotals } from "../analyses/totals.ts";
 import { isNameless } from "../findings/places.ts";
 
 const NAMELESS =
-  "The code that allocates has neither names nor lines, and findings of its blocks need one: build with names (docs/guides/names.md).";
+  "The code that allocates has neither names nor lines, so there are no findings on its blocks: build with names (docs/guides/names.md).";
 
 /** Largest part of all blocks that counts as few blocks. */
 const FEW = 1 / 100;
@@ -21,17 +21,17 @@ export function gapsOf(profile: HeapProfile): string[] {
   if (inContexts.allocations < allocations)
     gaps.push(
       `${groupDigits(allocations - inContexts.allocations)} of ${groupDigits(allocations)} allocations ` +
-        "belong to no site below.",
+        "are at no site below.",
     );
   else if (inContexts.allocations > allocations)
     gaps.push(
-      `The sites below add up to ${groupDigits(inContexts.allocations - allocations)} allocations more than the ` +
-        "run counted: a block that is live at a dump is in that dump and in the last one.",
+      `The sites below have ${groupDigits(inContexts.allocations - allocations)} allocations too many: a block ` +
+        "that was live at a dump counts in that dump and in the last one.",
     );
   if (areAccessesCut(profile))
     gaps.push(
-      `Counters of accesses stop at ${profile.description.counterLimit} for each ` +
-        `${profile.description.granuleBytes} bytes of a block, and some may be full: what they count is that or more.`,
+      `Some access counts are lower bounds: counters stop at ${groupDigits(profile.description.counterLimit ?? 0)} ` +
+        `for each ${profile.description.granuleBytes} bytes of a block.`,
     );
   // Native programs already have a sentence about missing names.
   if (isNameless(profile) && !isOfNativeProgram(profile)) gaps.push(NAMELESS);
@@ -72,13 +72,13 @@ function heapsInBlocks(profile: HeapProfile): string[] {
   const share = `${formatPercent(bytes, peakBytes)} of the peak`;
   const sentence =
     blocks === 1
-      ? `One block of ${formatBytes(bytes)} is ${share}. If the program cuts it up itself, what lies in it is not told apart`
-      : `${groupDigits(blocks)} blocks with ${formatBytes(bytes)} are ${share}. If the program cuts them up itself, what lies in them is not told apart`;
+      ? `One block of ${formatBytes(bytes)} is ${share}. If the program has its own allocator inside it, the blocks of that are not recorded`
+      : `${groupDigits(blocks)} blocks with ${formatBytes(bytes)} are ${share}. If the program has its own allocator inside them, the blocks of that are not recorded`;
   if (further.length === 0)
-    return [`${sentence}: --allocator malloc=NAME|#INDEX,free=NAME|#INDEX names who does.`];
+    return [`${sentence}: name its functions with --allocator malloc=NAME|#INDEX,free=NAME|#INDEX.`];
   const [first, ...otherPairs] = further.map((text) => `--allocator ${quoted(text)}`);
-  const or = otherPairs.length === 0 ? "" : ` Others that may: ${otherPairs.join("; ")}.`;
-  return [`${sentence}; these functions look like they do: ${first}.${or}`];
+  const or = otherPairs.length === 0 ? "" : ` Other candidates: ${otherPairs.join("; ")}.`;
+  return [`${sentence}; its functions may be: ${first}.${or}`];
 }
 
 const quoted = (text: string) => (/^[\w=:,.]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
@@ -93,7 +93,7 @@ function suppressedInWords({ description }: HeapProfile): string[] {
   return (description.suppressed ?? []).map(({ suppression, paths, blocks, bytes }) => {
     const { name, place, reason } = suppression;
     const because = reason === undefined || reason === name ? "" : `: ${reason}`;
-    if (paths === 0) return `The suppression "${name}" (${place}) fits no live block.`;
+    if (paths === 0) return `The suppression "${name}" (${place}) matches no live block.`;
     return (
       `${counted(blocks, "live block", "live blocks")} (${formatBytes(bytes)}) of ` +
       `${counted(paths, "call path")} ${agreeing(blocks, "is", "are")} suppressed by "${name}" (${place})${because}.`

@@ -215,7 +215,7 @@ class CodeModule {
   }
 }
 
-const LEFT_OUT = "Blocks that no code with debug information asked for are not in profiles of this form.";
+const LEFT_OUT = "Blocks allocated only by code without debug information are missing in this format.";
 
 /**
  * Reads the heap profile in a raw file without a run, an indexed file, a memshade profile or YAML. Undefined for
@@ -265,12 +265,12 @@ export async function memprofHeapProfile(
     const guidOnly = counted(unnamed, "function is known by its GUID", "functions are known by their GUID");
     notTracked.push(
       withNames.length === 0
-        ? `${guidOnly} alone: --binary-path names the program whose debug information has names and lines.`
-        : `${guidOnly} alone: what --binary-path names has no debug information for ${agreeing(unnamed, "it", "them")}.`,
+        ? `${guidOnly} only: give the program with debug information with --binary-path.`
+        : `${guidOnly} only: the files of --binary-path have no debug information for ${agreeing(unnamed, "it", "them")}.`,
     );
   }
   if (profile.records.allocStack.length === 0 && profile.records.length === 0)
-    notTracked.push("There is nothing in this profile.");
+    notTracked.push("This profile is empty.");
   return heapProfileFromMemprof(profile, {
     version: versionOf(file, start),
     notTracked,
@@ -483,14 +483,14 @@ function rawHeapProfile(file: string, source: ByteSource, places: BinaryPlaces):
       ...(isNative ? [] : [NO_RUN]),
       ...(isNamedInVain
         ? [
-            "What --binary-path names is none of this profile's modules: names are of binaries found elsewhere.",
+            "The files of --binary-path are not modules of this profile: names come from binaries found elsewhere.",
           ]
         : []),
       ...missingInWords(missing.map((module) => ({ ...module.describe(), isProgram: module.isProgram }))),
       ...(rows.repeatedDumps === 0
         ? []
         : [
-            "There are several dumps of one process: a block that was live at one of them is counted in it, and again later.",
+            "The profile has several dumps of one process: a block that was live at a dump counts in that dump and again later.",
           ]),
       ...(rows.sizeless > 0
         ? [
@@ -499,14 +499,14 @@ function rawHeapProfile(file: string, source: ByteSource, places: BinaryPlaces):
           ]
         : []),
       "Peak and leaks are not known: MemProf does not record them.",
-      ...(dumps.every(({ length }) => length === 0) ? ["There is nothing in this profile."] : []),
+      ...(dumps.every(({ length }) => length === 0) ? ["This profile is empty."] : []),
     ],
   });
 }
 
 const NO_RUN =
-  "This is a raw profile without its run.json: functions that no file names are shown as build id + offset of their " +
-  "code, and times are taken for milliseconds.";
+  "This raw profile has no run.json: functions without names are shown as [build id]+offset, and times are taken " +
+  "as milliseconds.";
 
 function missingInWords(missing: readonly (ProfileModule & { readonly isProgram: boolean })[]): string[] {
   const list = (modules: readonly ProfileModule[]) => {
@@ -521,13 +521,13 @@ function missingInWords(missing: readonly (ProfileModule & { readonly isProgram:
       ? []
       : [
           `${counted(programs.length, "program was", "programs were")} not found (build id ${list(programs)}): ` +
-            "--binary-path names the program, or a folder with it. Its functions are shown as [build id]+offset.",
+            "functions are shown as [build id]+offset. Give the program or its folder with --binary-path.",
         ]),
     ...(libraries.length === 0
       ? []
       : [
           `${counted(libraries.length, "library was", "libraries were")} not found (build id ${list(libraries)}): ` +
-            "frames in it are shown as [build id]+offset (--binary-path names it, or a folder with it).",
+            "functions are shown as [build id]+offset. Give the library or its folder with --binary-path.",
         ]),
   ];
 }

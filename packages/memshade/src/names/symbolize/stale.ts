@@ -1,4 +1,4 @@
 /** Warning for a module whose debug information was made for other code. */
 export const STALE =
-  "Its debug information was made for other code: functions begin where it has none. Names and lines may be " +
-  "wrong. Tools that change a module afterwards, as wasm-opt, have to keep it up to date (-g).";
+  "The debug information does not match the code: functions begin where it has none. Names and lines may be " +
+  "wrong. Pass -g to tools that change the module afterwards, such as wasm-opt.";

@@ -248,7 +248,7 @@ export function readDhat(json: string): HeapProfile {
     readsAreKnown: file.bkacc,
     notTracked: [
       file.bkacc
-        ? "DHAT counts the bytes that were read and written, and not the accesses; which blocks nobody read is known only of call paths that read nothing at all."
+        ? "DHAT counts bytes read and written, not accesses: blocks are reported as never read only if their whole call path read nothing."
         : "Accesses were not recorded.",
       ...(file.bklt ? [] : ["Lifetimes, the peak and what was live at the end were not recorded."]),
     ],

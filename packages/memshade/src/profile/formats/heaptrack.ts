@@ -101,9 +101,9 @@ class HeaptrackReader {
       format: "heaptrack",
       version: this.#version,
       notTracked: [
-        "Lifetimes and accesses are not known: heaptrack does not record them. Blocks are short-lived here if they are freed before anything else is allocated.",
+        "heaptrack records no lifetimes and accesses. Blocks count as short-lived if they are freed before the next allocation.",
         ...(this.#isAttached
-          ? ["heaptrack was attached to the program: what it had allocated before is not known."]
+          ? ["heaptrack was attached to the running program: earlier allocations are missing."]
           : []),
       ],
     });

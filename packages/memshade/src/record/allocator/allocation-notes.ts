@@ -41,14 +41,14 @@ export function allocationNotes(
   if (hasMemory && memoryType(module, 0).index64 && !held) notTracked.push(BEYOND_SENTENCE);
   if (acrossThreads)
     notTracked.push(
-      "Threads share the module's memory: allocations, releases and live blocks are exact, accesses of several threads " +
-        "to the same 8 bytes at the same time may be lost.",
+      "Threads share the module's memory: counts of allocations and live blocks are exact, but two accesses to the same " +
+        "8 bytes at the same time may count as one.",
     );
   else if (hasMemory && memoryType(module, 0).shared)
     notTracked.push(
-      "The module's memory is shared between threads: each thread's instance is followed on its own, and a block " +
-        "freed by another thread than the one that allocated it stays live in the profile." +
-        (canShareMemory(module) ? " `memshade node` follows all of them together." : ""),
+      "The module's memory is shared between threads, and each thread is recorded separately: a block that another thread " +
+        "frees than the one that allocated it stays live in the profile." +
+        (canShareMemory(module) ? " `memshade node` records all threads together." : ""),
     );
   const refused = plan.functions.length === 0 ? plan.notes.join(" ") : undefined;
   return {
@@ -73,5 +73,5 @@ export function largeFunctionsNote(module: WasmModule, functions: ReadonlySet<nu
   const [first] = functions;
   const name = names.get(first) ?? `#${first}`;
   const moreText = functions.size > 1 ? ` and ${functions.size - 1} more` : "";
-  return `What ${name}${moreText} does itself is not followed: with more code in it, engines would refuse so large a function.`;
+  return `${name}${moreText} ${functions.size > 1 ? "are" : "is"} not instrumented: engines would refuse a larger function.`;
 }

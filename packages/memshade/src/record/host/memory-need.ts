@@ -83,7 +83,7 @@ export function watchMemory(
     if (available >= short) return;
     clearInterval(timer);
     say(
-      `memory is short: ${inMib(available)} are left. ${takesTimes(options, tools)}; ` +
+      `memory is running out: ${inMib(available)} are left. ${takesTimes(options, tools)}; ` +
         `the system may end the run. Use a smaller input, or leave ${options} out`,
     );
   }, LOOK_EVERY_MS);

@@ -92,17 +92,16 @@ const PART_OF_FREE_MEMORY = 1 / 2;
 /** Largest part of the free room on the file system of the shared memory. */
 const PART_OF_ROOM = 3 / 4;
 const STILL_RUNNING =
-  "processes that the program has started are running still: what they do from here on is not recorded";
+  "processes that the program has started are still running: they are not recorded any further";
 const NO_MEMORY = "a limit of addresses or file sizes, a sandbox, or no room in /dev/shm";
-const NOT_RECORDED = `was not recorded, and no profile was written: it did not start, has rights of its own (file capabilities), or could make no file to share its memory by (${NO_MEMORY})`;
+const NOT_RECORDED = `was not recorded, and no profile was written: it did not start, has file capabilities, or could not create its shared memory (${NO_MEMORY})`;
 const NOT_STARTED = "the program has not started yet: no dump was written";
-const OVER = "it ends here, and the program goes on: see --memory-limit";
+const OVER = "the recording ends, and the program goes on: see --memory-limit";
 const GO =
-  "is a Go program, whose code moves its own stacks and cannot be rewritten: it runs as it is, and what C allocates in it is recorded";
-const FULL =
-  "is full: the program has ended by SIGBUS where it found no room to be recorded there; free some, or set the size of that file system";
+  "is a Go program, which cannot be instrumented because its code moves its stacks: only allocations by C code are recorded";
+const FULL = "is full, so the program was ended by SIGBUS: free some room, or enlarge that file system";
 const KILLED_FOR_MEMORY =
-  "the system has killed a process because its control group was at the limit of its memory; recording takes some of that: 64 bytes per live block, and 30 MB";
+  "the system has killed a process because the control group reached its memory limit; the recording takes 64 bytes per live block and 30 MB of it: raise the limit";
 
 /**
  * Runs a native program, and records its allocations. SIGUSR2 writes a dump.
@@ -164,7 +163,10 @@ function makeTables(
   isQuiet: boolean | undefined,
 ): void {
   const missing = objects.filter(({ object }) => !tables.has(object));
-  const progress = new Progress("making tables for walking stacks, once", isQuiet ? false : undefined);
+  const progress = new Progress(
+    "building tables for unwinding stacks, once per file",
+    isQuiet ? false : undefined,
+  );
   missing.forEach(({ object }, i) => {
     progress.show(i + 1, missing.length);
     tables.make(object);
@@ -307,7 +309,7 @@ class NativeRecording {
     if (failure !== undefined) {
       const why = this.#rewritten?.problem(failure);
       throw new UserError(
-        why ?? `${this.#run.path}: the system does not start it: ${errorInWords(failure.error)}`,
+        why ?? `${this.#run.path}: the system cannot start it: ${errorInWords(failure.error)}`,
       );
     }
     return this.#rewritten !== undefined && code === REFUSED && this.#watch?.memory === undefined;

@@ -11,11 +11,9 @@ import type { ToolSurroundings, WovenTool } from "./tool.ts";
 export function weaveAlloc(surroundings: ToolSurroundings): WovenTool | undefined {
   const { tools, exactHistogram, includeStack, includeAllocator } = surroundings.options;
   if (tools?.includes("heap"))
-    throw new UserError("the heap profiler records all that the tool alloc does: ask for one of them");
+    throw new UserError("the tool heap includes the tool alloc: choose one of them");
   if (exactHistogram || includeStack || includeAllocator)
-    throw new UserError(
-      "the tool alloc counts no accesses: which of them to count is an option of the heap profiler",
-    );
+    throw new UserError("the tool alloc counts no accesses: use the tool heap with options of accesses");
   const options = { ...surroundings.options, countersOnly: false, beside: undefined };
   const heap = weaveHeap({ ...surroundings, options }, false);
   if (heap?.beside === undefined) return undefined;

@@ -51,8 +51,8 @@ import { WEAVERS, WITHOUT_MEMORY } from "./weavers.ts";
 
 const PAGE_BYTES = 65536;
 const CHOSEN_SENTENCE =
-  "The module keeps its objects in the engine's garbage-collected heap and has no allocator of its own: it was given the tool objects.";
-const NO_MEMORY_SENTENCE = "The module has no linear memory: there is nothing to profile in it.";
+  "The module has garbage-collected objects and no allocator: it is recorded with the tool objects.";
+const NO_MEMORY_SENTENCE = "The module has no linear memory: there is nothing to record.";
 /** Initial room for the new code, as a multiple of the old code. It grows if needed. */
 const EXPECTED_GROWTH = 2.2;
 

@@ -111,7 +111,7 @@ function notesOf(tools: RecordedTools): string[] {
 /** Returns a note for a run that did not end by itself: it might have freed blocks later. */
 function endOf({ description: { end, importedFrom } }: HeapProfile): string[] {
   if (end === undefined || end.kind === "exit" || importedFrom !== undefined) return [];
-  return [`The run was not at its end (${endInWords(end)}): what it would have done then is in no figure.`];
+  return [`The run did not come to its end (${endInWords(end)}): the figures lack the rest of it.`];
 }
 
 /** Returns a note for each suppression that has no effect and should be removed. */
@@ -119,7 +119,7 @@ function suppressionsOfNothing({ places }: GivenLimits, checked: readonly Checke
   const used = new Set(checked.flatMap(({ suppressed }) => suppressed.map(({ suppression }) => suppression)));
   return places
     .filter((suppression) => !used.has(suppression))
-    .map(({ place, reason }) => `The suppression at ${place} (${reason}) takes nothing out of these limits.`);
+    .map(({ place, reason }) => `The suppression at ${place} (${reason}) matches nothing in these limits.`);
 }
 
 /**

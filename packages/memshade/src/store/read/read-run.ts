@@ -148,7 +148,7 @@ export async function readStoredRun(
     objects: objects?.rows ?? [],
     layouts: [...(waste?.layouts ?? []), ...(objects?.layouts ?? [])],
     workingSet: workingSet?.rows ?? [],
-    leftOut: isUnseen ? [`${path}: no allocator was followed, so nothing is known of its heap`] : [],
+    leftOut: isUnseen ? [`${path}: no allocator was found, so its heap was not recorded`] : [],
   };
 }
 

@@ -172,7 +172,7 @@ describe("memshade report --html", () => {
     expect(existsSync(join(run, "report.html"))).toBe(false);
     writeFileSync(join(run, "mine.html"), "");
     expect(memshade("run", "--out", "again", "shop/shop.wasm").stderr).toContain(
-      "no part of a finished run (mine.html)",
+      "other files than a finished run (mine.html)",
     );
   });
 });

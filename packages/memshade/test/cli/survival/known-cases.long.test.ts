@@ -50,7 +50,7 @@ describe("a folder that --out names", () => {
         const { code, stderr } = await memshade(other, { cwd });
         expect(code).toBe(2);
         expect(stderr).toMatch(
-          /^memshade: \S*here: a run is going on in it \(process \d+\); wait for its end, or name another folder with --out\n$/,
+          /^memshade: \S*here: another run is writing to it \(process \d+\); wait for its end, or name another folder with --out\n$/,
         );
       }
       first.child.kill("SIGKILL");
@@ -69,7 +69,7 @@ describe("a folder that --out names", () => {
     expect({ code, stderr }).toEqual({
       code: 2,
       stderr:
-        "memshade: here: it holds what is no part of a finished run (notes.txt); name another folder with --out, or remove that\n",
+        "memshade: here has other files than a finished run (notes.txt); name another folder with --out, or remove them\n",
     });
     expect(readdirSync(join(cwd, "here"))).toEqual(["notes.txt"]);
   });
@@ -178,7 +178,7 @@ describe("a second signal while a profile is written", () => {
     clearInterval(again);
     expect(signal).toBe("SIGTERM");
     expect(stderr).toBe(
-      "memshade: interrupted: the profile was not written to here, and what was written of it is removed\n",
+      "memshade: interrupted: the profile was not written to here, and its incomplete files were removed\n",
     );
     expect(readdirSync(cwd).sort()).toEqual(["library.wasm", "main.cjs"]);
   });

@@ -63,7 +63,7 @@ describe("debug information that was made for other code", () => {
       return symbolization.complaints();
     };
     expect(complaints(mixed)).toEqual([
-      expect.stringMatching(/mixed\.wasm: Its debug information was made for other code/),
+      expect.stringMatching(/mixed\.wasm: The debug information does not match the code/),
     ]);
     expect(complaints(fixture("lines"))).toEqual([]);
   });

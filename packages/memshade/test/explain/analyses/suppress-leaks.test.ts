@@ -35,7 +35,7 @@ describe("suppressions", () => {
     expect(runFindings({ heap: profile }).map(({ place }) => place.path[0]!.function)).toEqual(["name"]);
     expect(gapsOf(profile)).toEqual(
       [
-        'The suppression "leak:nothing" (app.supp:8) fits no live block.',
+        'The suppression "leak:nothing" (app.supp:8) matches no live block.',
         '100 live blocks (800 B) of 1 call path are suppressed by "known" (app.supp:2): known for years.',
       ].sort((a) => (a.startsWith("100") ? -1 : 1)),
     );

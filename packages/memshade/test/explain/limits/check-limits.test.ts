@@ -88,7 +88,7 @@ describe("limits of a run", () => {
       /^"dead<5%": run does not have dead: it takes a run with --tool waste/,
     );
     expect(() => check(OLD, ["lost=0"])).toThrow(/does not have lost/);
-    expect(() => check(OLD, ["lifetime<5%"])).toThrow(/lifetime is no part of anything/);
+    expect(() => check(OLD, ["lifetime<5%"])).toThrow(/lifetime cannot be limited in %/);
     expect(() => check(OLD, ["peak[kind=leak]<5"])).toThrow(/only findings have a kind/);
   });
 
@@ -98,13 +98,15 @@ describe("limits of a run", () => {
       checkLimits({ name: "run", tools: { heap: { ...heap, ...changes } } }, [parseLimit("lost=0")]);
     const modules = heap.modules.map((module) => ({ ...module, objectAddress: 4096 }));
     expect(() => lost({ modules })).toThrow(
-      '"lost=0": run does not have lost: pointers to blocks were not looked for',
+      '"lost=0": run does not have lost: the memory was not searched for pointers to blocks',
     );
     const why = "Whether 3 live blocks are lost or still reachable is not known: it was ended by SIGTERM.";
     const description = { ...heap.description, notTracked: ["Stacks were cut.", why] };
-    expect(() => lost({ modules, description })).toThrow(`could not be looked for. ${why}`);
+    expect(() => lost({ modules, description })).toThrow(
+      `could not be searched for pointers to blocks. ${why}`,
+    );
     expect(() => lost({ description: { ...heap.description, notTracked: ["Threads share it."] } })).toThrow(
-      '"lost=0": run does not have lost: pointers to blocks could not be looked for. Threads share it.',
+      '"lost=0": run does not have lost: the memory could not be searched for pointers to blocks. Threads share it.',
     );
     expect(() => lost({ description: { ...heap.description, recordedBy: undefined } })).toThrow(
       '"lost=0": run does not have lost: it takes a run with --tool heap or alloc',
@@ -143,7 +145,7 @@ describe("limits of a run", () => {
       checkLimits({ name: "run", tools }, [parseLimit(limit)]);
     for (const limit of ["left=0", "peak<1%", "leak=0", "findings=0", "left[function=parse]=0"]) {
       expect(() => results({ heap: recorded("none") }, limit)).toThrow(
-        /no allocator was followed, .* app: it keeps pages/,
+        /no allocator was found, .* app: it keeps pages/,
       );
       expect(() => results({ heap: recorded("names", "It was none.") }, limit)).toThrow(/no allocator/);
       expect(passed(results({ heap: recorded("names") }, limit))).toEqual([true]);
@@ -193,7 +195,7 @@ describe("limits against a baseline", () => {
   });
 
   it("need one", () => {
-    expect(() => check(OLD, ["peak<+5%"])).toThrow(/--baseline names a run/);
+    expect(() => check(OLD, ["peak<+5%"])).toThrow(/give one with --baseline RUN/);
   });
 });
 
@@ -399,6 +401,6 @@ describe("figures that are known to be no exact counts", () => {
       },
     ];
     const [left] = results({ ...checked, tools: { heap: { ...heap, modules } } }, ["left<1k"]);
-    expect(left!.undecided).toEqual(["the blocks of other were not followed"]);
+    expect(left!.undecided).toEqual(["the blocks of other were not recorded"]);
   });
 });

@@ -20,12 +20,12 @@ describe("a heap that consists of a few blocks", () => {
     expect(
       gaps(ARENA, "exports", ["malloc=_emalloc,free=_efree", "malloc=a::get(int),free=a::put(int)"]),
     ).toBe(
-      "One block of 879 KiB is 98.9 % of the peak. If the program cuts it up itself, what lies in it is not told apart; " +
-        "these functions look like they do: --allocator malloc=_emalloc,free=_efree. " +
-        "Others that may: --allocator 'malloc=a::get(int),free=a::put(int)'.",
+      "One block of 879 KiB is 98.9 % of the peak. If the program has its own allocator inside it, the blocks of that are not recorded; " +
+        "its functions may be: --allocator malloc=_emalloc,free=_efree. " +
+        "Other candidates: --allocator 'malloc=a::get(int),free=a::put(int)'.",
     );
     expect(gaps(ARENA, "exports")).toContain(
-      "not told apart: --allocator malloc=NAME|#INDEX,free=NAME|#INDEX names who does.",
+      "are not recorded: name its functions with --allocator malloc=NAME|#INDEX,free=NAME|#INDEX.",
     );
     expect(gaps(CHUNKS, "exports", ["malloc=_emalloc,free=_efree"])).toMatch(
       /^2 blocks with 391 KiB are 48\.\d % of the peak|^3 blocks with 586 KiB are 75\.0 % of the peak/,

@@ -32,13 +32,13 @@ describe.skipIf(shared === undefined)("reports of native programs", () => {
 
   it("say how functions get their names where no program was given", async () => {
     const { stdout } = await memshade(["report", raw], { cwd });
-    expect(stdout.replace(/\s+/g, " ")).toContain("--binary-path names the program");
+    expect(stdout.replace(/\s+/g, " ")).toContain("Give the program or its folder with --binary-path");
   });
 
   it("find the program beside the profile, and say of another one that was given that it is of no use", async () => {
     const { stdout } = await memshade(["report", recorded, "--binary-path", other], { cwd });
     const words = stdout.replace(/\s+/g, " ");
-    expect(words).toContain("is none of this profile's modules");
+    expect(words).toContain("are not modules of this profile");
     expect(words).toContain(`Binaries ${program}`);
     expect(words).toContain("shapes::make_node (shapes.cpp:17)");
   });

@@ -127,7 +127,7 @@ describe("copies of AssemblyScript's arrays as they grow", () => {
     expect(told.copies).toBeLessThan(truth.copies);
     expect(notTracked).toContainEqual(
       expect.stringContaining(
-        "Not all copies of arrays that grew are counted: the optimiser has inlined __renew",
+        "Not all copies of growing arrays are counted, because the optimizer has inlined __renew",
       ),
     );
   });
@@ -143,7 +143,7 @@ describe("copies of AssemblyScript's arrays as they grow", () => {
       });
       expect(run.heap!.growth!.copies).toBeLessThan(TABLES);
       expect(run.modules[0]!.notTracked).toContainEqual(
-        expect.stringContaining("Not all copies of maps and sets that grew are counted"),
+        expect.stringContaining("Not all copies of growing maps and sets are counted"),
       );
     }
   });

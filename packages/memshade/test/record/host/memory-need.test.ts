@@ -59,7 +59,7 @@ describe("memory that a run needs", () => {
     look(99 * MIB);
     look(98 * MIB);
     expect(said).toEqual([
-      "memory is short: 99 MiB are left. --pairs takes up to 10.5 times the memory that the program uses; " +
+      "memory is running out: 99 MiB are left. --pairs takes up to 10.5 times the memory that the program uses; " +
         "the system may end the run. Use a smaller input, or leave --pairs out",
     ]);
     stop();

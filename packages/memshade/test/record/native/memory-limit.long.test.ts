@@ -43,7 +43,7 @@ describe.skipIf(!canCompile)("memory that recording a native program takes", () 
       // After the limit, releases of the earlier blocks are not recorded.
       expect(memshade(folder, ["report", tool]).stdout).not.toContain("never released");
       expect(memshade(folder, ["report", tool]).stdout.replace(/\s+/g, " ")).toContain(
-        "Recording had taken as much memory as it may (--memory-limit) and ended before the program",
+        "The recording reached --memory-limit and ended before the program",
       );
     },
   );

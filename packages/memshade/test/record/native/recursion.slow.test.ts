@@ -7,7 +7,7 @@ import { canCompile, compileProgram, memshadeRun, runIn } from "./support/record
 
 /** Size of the program's blocks; the buffer that it prints with has another size. */
 const BLOCK_BYTES = 16n;
-const FOLDED = /^\d+ calls inside of recursion left out of new call paths/;
+const FOLDED = /^\d+ calls inside recursion left out of call paths/;
 
 describe.skipIf(!canCompile)("call paths of recursion", () => {
   const folder = mkdtempSync(join(tmpdir(), "memshade-recursion-"));

@@ -90,7 +90,7 @@ describe.skipIf(!canCompile)("a native program with threads and a child", () => 
     const env = { ...process.env, XDG_CACHE_HOME: join(folder, "empty") };
     const command = [process.execPath, MAIN, "run", "--out", join(folder, "shown"), program].join(" ");
     const shown = () => spawnSync("script", ["-qec", command, "/dev/null"], { encoding: "utf8", env }).stdout;
-    expect(shown()).toMatch(/memshade: making tables for walking stacks, once: 1 of \d/);
+    expect(shown()).toMatch(/memshade: building tables for unwinding stacks, once per file: 1 of \d/);
     expect(shown()).not.toContain("making tables");
   });
 

@@ -63,6 +63,6 @@ describe.skipIf(!canCompile)("objects of unusual form", () => {
     const code = readFileSync(program);
     // Each function begins with endbr64, a push, or a move of its argument.
     for (const start of starts) expect([0x31, 0x41, 0x48, 0x53, 0x55, 0xf3]).toContain(code[start]);
-    expect(description.notTracked.join(" ")).toContain(`${program} has no function's name for`);
+    expect(description.notTracked.join(" ")).toContain(`${program} has no function names for`);
   });
 });

@@ -66,7 +66,6 @@ describe.skipIf(!canCompile)("stores of a native program by their contexts", () 
         figure,
       ).toBe(sum(storesOf(plain, "put"), (one) => one[figure]));
     expect(waste.options.contexts).toBe(true);
-    expect(waste.notTracked.join()).toContain("Contexts are estimated");
     expect(memshade(folder, ["top", "run", "--by", "dead", "--group", "path", "--wide"]).stdout).toMatch(
       /put .*\n?.*← wasteful/,
     );

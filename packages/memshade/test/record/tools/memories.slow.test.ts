@@ -24,7 +24,7 @@ describe("a module with several memories", () => {
     watched.call("both", 200);
     expect(watched.counts()).toEqual({ 96: 1, 200: 1 });
     expect(watched.info.notTracked).toEqual([
-      "Only memory 0 of the module's 2 memories is followed: what happens in memory 1 (second) is not counted.",
+      "Only memory 0 of the module's 2 memories is recorded: accesses to memory 1 (second) are not counted.",
     ]);
   });
 

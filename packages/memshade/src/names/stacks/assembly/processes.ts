@@ -119,7 +119,8 @@ function ownMappings(entry: u32, count: u32): bool {
   if (mappings !== 0 && load<u32>(mappings) === 1 && load<u32>(mappings, 4) >= count) return true;
   const own = takeMappings(count);
   const mappingCount = load<u32>(entry, 16);
-  if (own !== 0 && mappingCount > 0) memory.copy(own + HEAD_BYTES, mappings + HEAD_BYTES, mappingCount * MAPPING_BYTES);
+  if (own !== 0 && mappingCount > 0)
+    memory.copy(own + HEAD_BYTES, mappings + HEAD_BYTES, mappingCount * MAPPING_BYTES);
   leaveMappings(entry);
   if (own === 0) return false;
   store<u32>(entry, own, 12);

@@ -87,22 +87,22 @@ export function readHeapText(bytes: Uint8Array, namesOf?: PlaceNames): HeapProfi
     notTracked: [
       ...(distance > 1
         ? [
-            `The profile is made of samples, one for ${groupDigits(distance)} bytes on average: its figures are estimates.`,
+            `The profile is sampled, one sample for ${groupDigits(distance)} bytes on average: its figures are estimates.`,
           ]
         : []),
       ...(isAccumulated
         ? []
         : [
-            `What was allocated in all was not recorded, only what was live${isJemalloc ? " (MALLOC_CONF=prof_accum:true records it)" : ""}.`,
+            `Only live blocks were recorded, not the sum of all allocations${isJemalloc ? " (MALLOC_CONF=prof_accum:true records it)" : ""}.`,
           ]),
-      "The peak, lifetimes and accesses are not known: these profiles do not have them.",
+      "This file format has no peak, lifetimes and accesses.",
       ...(nameless === 0
         ? []
         : [
             `${counted(nameless, "place has no name", "places have no names")}: ${
               mapped.length === 0
-                ? `the file has no ${LIBRARIES.slice(0, -1)}, which tells what its addresses are of.`
-                : "--binary-path, given the program's binary and its libraries, brings them."
+                ? `the file lacks ${LIBRARIES.slice(0, -1)}, the list of its modules.`
+                : "give the program and its libraries with --binary-path."
             }`,
           ]),
     ],

@@ -138,9 +138,8 @@ function describe(
       granuleBytes: 8,
       rawVersion: raw.version,
       notTracked: [
-        "This is a raw profile without its run.json: peak and leaks are not known, functions are shown as " +
-          "build id + offset of their code (--binary-path names the program that has their names), and times are " +
-          "taken for milliseconds.",
+        "This raw profile has no run.json: peak and leaks are not known, functions are shown as [build id]+offset " +
+          "(give the program with --binary-path), and times are taken as milliseconds.",
       ],
     };
   const { sites: _, notTracked = [], ...totals } = run.heap ?? { sites: [] };
@@ -175,7 +174,9 @@ function gapsOfModule({ name, codeBytes, allocator, notTracked }: RunModule, isO
   else if (allocator.how === "none" && !(isOneOfMany && codeBytes <= TRAMPOLINE_BYTES))
     gaps.push("No allocator was found, so its heap is not profiled.");
   else if (allocator.confirmed === false)
-    gaps.push("The run did not bear out that its allocator is one: do not trust its blocks.");
+    gaps.push(
+      "The functions taken for its allocator did not behave like one: its blocks are not reliable. --allocator names the right functions.",
+    );
   return gaps.map((gap) => `${name}: ${gap}`);
 }
 
@@ -190,21 +191,21 @@ function gapsOfHeap(raw: RawProfile, run: Run, sites: ReadonlyMap<bigint, RunSit
     gaps.push(
       `The table of call paths was full: ${counted(contexts, "allocation of further paths is", "allocations of further paths are")} ` +
         (isNative
-          ? "counted together, as of unknown code."
+          ? "counted together, as allocations of unknown code."
           : "counted together (--max-contexts raises the bound)."),
     );
   if (blocks > 0)
     gaps.push(
       isNative
-        ? `${counted(blocks, "allocation is", "allocations are")} counted, but in no peak and no figure of what is live, and without a lifetime: ` +
-            "blocks of 4 GiB and more, and those for which the table of live blocks had no room."
+        ? `${counted(blocks, "allocation is", "allocations are")} missing in the peak, the live blocks and the lifetimes: ` +
+            "blocks of 4 GiB or more, or beyond the full table of live blocks."
         : `The table of live blocks was full: ${counted(blocks, "allocation has", "allocations have")} no lifetime and no ` +
             "access counts (--max-blocks raises the bound).",
     );
   const missing = raw.contexts.filter(({ stackId }) => !sites.has(stackId)).length;
   if (missing > 0)
     gaps.push(
-      `${missing} of ${counted(raw.contexts.length, "call path")} ${agreeing(missing, "has", "have")} no entry in run.json: taken for empty.`,
+      `${missing} of ${counted(raw.contexts.length, "call path")} ${agreeing(missing, "has", "have")} no entry in run.json and ${agreeing(missing, "counts", "count")} as empty.`,
     );
   return gaps;
 }

@@ -39,7 +39,7 @@ export function heapProfileFromMemprof(profile: MemprofProfile, options: HeapPro
     ...options.notTracked,
     ...(isCompact
       ? [
-          "This profile has no more than the compiler needs: numbers of accesses, and smallest and largest values, " +
+          "This profile has only the fields that the compiler needs: numbers of accesses, and smallest and largest values, " +
             "are not known.",
         ]
       : []),

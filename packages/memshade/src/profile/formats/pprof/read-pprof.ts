@@ -258,8 +258,8 @@ const UNITS: readonly (readonly string[])[] = [
 const KINDS = Object.keys(COLUMNS) as (keyof typeof COLUMNS)[];
 
 const IN_WORDS: { readonly [What in keyof typeof COLUMNS]: string } = {
-  allocated: "what was allocated",
-  live: "what was live",
+  allocated: "allocations",
+  live: "live blocks",
   peak: "the peak",
 };
 
@@ -476,26 +476,26 @@ function notTracked(
   return [
     ...(period > 1
       ? [
-          `The profile is made of samples, one for ${groupDigits(period)} bytes on average: its figures are estimates.`,
+          `The profile is sampled, one sample for ${groupDigits(period)} bytes on average: its figures are estimates.`,
         ]
       : []),
     ...(columns.allocated === undefined
-      ? ["What was allocated in all was not recorded, only what was live."]
+      ? ["Only live blocks were recorded, not the sum of all allocations."]
       : []),
     ...KINDS.filter((kind) => columns[kind] !== undefined && columns[kind].blocks === undefined).map(
-      (kind) => `Of ${IN_WORDS[kind]}, blocks were not recorded, only their bytes.`,
+      (kind) => `Only the bytes of ${IN_WORDS[kind]} were recorded, not the number of blocks.`,
     ),
-    `${columns.peak === undefined ? "The peak, lifetimes" : "Lifetimes"} and accesses are not known: pprof profiles do not have them.`,
+    `pprof profiles have no ${columns.peak === undefined ? "peak, lifetimes" : "lifetimes"} and accesses.`,
     ...(otherTypes.length === 0 ? [] : [`Not shown here: the file's values ${otherTypes.join(", ")}.`]),
     ...(dropFrames === ""
       ? []
       : [
-          `All frames are shown; go tool pprof hides those that the file asks it to (${dropFrames}${keepFrames === "" ? "" : ` but not ${keepFrames}`}) with all that they call.`,
+          `All frames are shown; go tool pprof hides the frames ${dropFrames}${keepFrames === "" ? "" : `, except ${keepFrames},`} and everything that they call.`,
         ]),
     ...(nameless === 0
       ? []
       : [
-          `${counted(nameless, "place has no name", "places have no names")}: --binary-path, given the program's binary and its libraries, brings them.`,
+          `${counted(nameless, "place has no name", "places have no names")}: give the program and its libraries with --binary-path.`,
         ]),
   ];
 }

@@ -20,9 +20,9 @@ const HEADER_BYTES = 16;
 const SIZE_WORD_BYTES = 4;
 
 const INLINED_RENEW =
-  " Not all copies of arrays that grew are counted: the optimiser has inlined __renew, which makes them. In a build without optimisation, all are counted.";
+  " Not all copies of growing arrays are counted, because the optimizer has inlined __renew. A build without optimization counts all.";
 const LEFT_TABLES =
-  " Not all copies of maps and sets that grew are counted: they make a new table and leave the old one to the collector.";
+  " Not all copies of growing maps and sets are counted: the collector frees their old tables.";
 
 export interface AssemblyScriptFinding {
   found: boolean;
@@ -209,7 +209,7 @@ class Search {
     if (parts?.insertBlock === undefined) {
       finding.collector = undefined;
       finding.notes.push(
-        "Where AssemblyScript's collector frees blocks was not found (its functions have no names).",
+        "The free function of AssemblyScript's collector was not found, because its functions have no names.",
       );
       return;
     }
@@ -236,7 +236,7 @@ class Search {
       finding.notes.push(
         "AssemblyScript's __alloc and __free are inlined: objects are counted without their 16-byte header, blocks from heap.alloc are not tracked.",
       );
-    } else finding.notes.push("Where AssemblyScript's runtime allocates blocks was not found.");
+    } else finding.notes.push("The allocation function of AssemblyScript's runtime was not found.");
   }
 
   #hook(

@@ -12,8 +12,8 @@ export interface CollectorFinding {
 }
 
 export const IN_ENGINE_SENTENCES: readonly string[] = [
-  "The module keeps its objects in the engine's garbage-collected heap and has no linear memory: the tool objects profiles them.",
-  "Part of the program's objects live in the engine's garbage-collected heap: the tool objects profiles them.",
+  "The module has garbage-collected objects and no linear memory: --tool objects records them.",
+  "Part of the program's objects are garbage-collected by the engine: --tool objects records them.",
 ];
 
 const ONLY_OTHERS = "only working set and waste apply";
@@ -52,20 +52,19 @@ export function findCollector(
       blocks: true,
       sentence: usesObjects
         ? IN_ENGINE_SENTENCES[0]
-        : "The module has no linear memory: there is nothing to profile in it.",
+        : "The module has no linear memory: there is nothing to record.",
     };
   if (isMono || imported.has("dotnet"))
     return {
       blocks: false,
       sentence:
-        "Objects of .NET live in its garbage collector's heap; only the runtime's native allocations are tracked.",
+        "Objects of .NET are garbage-collected: only the native allocations of the runtime are recorded.",
     };
   for (const name of names.values())
     if (name === "GC_malloc" || name === "GC_malloc_kind")
       return {
         blocks: false,
-        sentence:
-          "Blocks from Boehm's collector (GC_malloc) are freed by collection and not tracked; only malloc's are.",
+        sentence: "Blocks of the Boehm collector (GC_malloc) are not recorded, only those of malloc.",
       };
   if (usesObjects)
     return {

@@ -49,9 +49,7 @@ function sentencesAboutImports(module: WasmModule): string[] {
 function sentencesAboutPools(names: ReadonlyMap<number, string>): string[] {
   for (const name of names.values()) {
     if (name !== "_PyObject_Malloc") continue;
-    return [
-      "Small objects of CPython live in arenas that it cuts up itself; they are tracked as arenas, not one by one.",
-    ];
+    return ["CPython cuts small objects out of arenas: the arenas are recorded as blocks, not the objects."];
   }
   return [];
 }
@@ -66,7 +64,9 @@ function sentencesAboutNamelessAssemblyScript(module: WasmModule): string[] {
   if (abort < 0) return [];
   const { params, results } = functionType(module, abort);
   if (params.length !== 4 || results.length !== 0) return [];
-  return ["It looks like AssemblyScript; built with --debug or --exportRuntime its blocks can be tracked."];
+  return [
+    "The module seems to be AssemblyScript: build it with --debug or --exportRuntime to record its blocks.",
+  ];
 }
 
 const MOST_SHOWN = 3;
@@ -94,9 +94,7 @@ function sentencesAboutGrowing(
     .sort((a, b) => callersBut(b) - callersBut(a) || a - b)
     .slice(0, MOST_SHOWN);
   if (candidates.length === 0) return [];
-  return [
-    `An allocation function makes the memory larger; of those that take and return one number, most call ${candidates.map(show).join(", then ")}.`,
-  ];
+  return [`Possible allocation functions, by the number of calls: ${candidates.map(show).join(", ")}.`];
 }
 
 export interface FindAllocatorOptions {
@@ -107,7 +105,7 @@ export interface FindAllocatorOptions {
 
 const LENGTHS = /^(str|wcs)n?len$/;
 
-const NEVER_FREES = "The module has no function that frees: no block ever ends.";
+const NEVER_FREES = "The module has no free function: all blocks stay live.";
 
 /** Share of named functions above which a missing name means that the function does not exist. */
 const COMPLETE_NAMES = 0.9;
@@ -186,10 +184,10 @@ class Search {
     this.#source = "option";
     const shown = this.#hooks.sorted().filter(({ index }) => chosen.includes(index));
     this.#notes.unshift(
-      `Hooked as told: ${shown.map(({ role, index }) => `${role} ${this.#show(index)}`).join(", ")}.`,
+      `Functions of --allocator: ${shown.map(({ role, index }) => `${role} ${this.#show(index)}`).join(", ")}.`,
     );
     if (this.#hooks.ofKind("release").length === 0)
-      this.#notes.push("No function that frees was named: no block ever ends.");
+      this.#notes.push("No free function was given: all blocks stay live.");
   }
 
   #searchModule(collector: CollectorFinding | undefined): void {
@@ -381,7 +379,7 @@ class Search {
       return;
     for (const { index } of backing) this.#hooks.delete(index);
     this.#notes.push(
-      "malloc is a debugging allocator on top of Emscripten's own; blocks are recorded at the upper one.",
+      "malloc is a debugging allocator above Emscripten's own: blocks are recorded as the debugging allocator hands them out.",
     );
   }
 
@@ -407,7 +405,7 @@ class Search {
       this.#hooks.add(index, "malloc", ROLES.malloc.operands);
       this.#hooks.add(pair.free, "free", ROLES.free.operands);
       this.#accept(
-        `free was recognised by its shape (func[${pair.free}]: ${pair.sharedAddresses} static addresses in common with malloc).`,
+        `free was recognized by its code (func[${pair.free}]: ${pair.sharedAddresses} static addresses in common with malloc).`,
       );
     }
     if (this.#source !== "none") return;
@@ -417,9 +415,7 @@ class Search {
         this.#accept(NEVER_FREES);
         return;
       }
-      this.#notes.push(
-        `malloc is ${this.#show(mallocs[0].index)}, but no function could be recognised as its free.`,
-      );
+      this.#notes.push(`malloc is ${this.#show(mallocs[0].index)}, but its free function was not found.`);
       return;
     }
     const { pairs, candidates } = findByStructure(this.#module, this.#graph);
@@ -427,18 +423,18 @@ class Search {
       this.#hooks.add(malloc, "malloc", ROLES.malloc.operands);
       this.#hooks.add(free, "free", ROLES.free.operands);
       this.#accept(
-        `malloc and free were recognised by their shape, that of dlmalloc (func[${malloc}] and func[${free}], ${sharedAddresses} static addresses in common).`,
+        `malloc and free were recognized by their code, that of dlmalloc (func[${malloc}] and func[${free}], ${sharedAddresses} static addresses in common).`,
       );
     }
     if (pairs.length > 0) return;
     for (const malloc of candidates) {
       if (!this.#isOfProgramThatNeverFrees(malloc)) continue;
       this.#hooks.add(malloc, "malloc", ROLES.malloc.operands);
-      this.#accept(`malloc was recognised by its shape, that of dlmalloc (func[${malloc}]). ${NEVER_FREES}`);
+      this.#accept(`malloc was recognized by its code, that of dlmalloc (func[${malloc}]). ${NEVER_FREES}`);
     }
     if (this.#source === "none" && candidates.length > 0)
       this.#notes.push(
-        `${this.#show(candidates[0])} looks like malloc, but no function could be recognised as its free.`,
+        `${this.#show(candidates[0])} looks like malloc, but its free function was not found.`,
       );
   }
 
@@ -467,7 +463,7 @@ class Search {
       const pair = findFreeFor(this.#module, this.#graph, malloc);
       if (pair === undefined || this.#hooks.has(pair.free)) continue;
       this.#notes.push(
-        `A second allocator is in the module (func[${malloc}] and func[${pair.free}]) and not tracked; --allocator auto,malloc=#${malloc},free=#${pair.free} tracks it.`,
+        `A second allocator of the module (func[${malloc}] and func[${pair.free}]) is not recorded; --allocator auto,malloc=#${malloc},free=#${pair.free} records it.`,
       );
     }
   }
@@ -483,12 +479,12 @@ class Search {
     for (const index of inlined) {
       if (this.#hooks.has(index)) continue;
       this.#notes.push(
-        `realloc is inlined into ${this.#show(index)}: a block that it grows in place keeps its first size.`,
+        `realloc is inlined into ${this.#show(index)}: a block that grows in place is recorded with its first size.`,
       );
     }
     const found = [...this.#structural].map((index) => `${this.#hooks.get(index)?.role} (func[${index}])`);
     if (found.length > 0)
-      this.#notes.push(`Recognised by what they do with malloc and free: ${found.join(", ")}.`);
+      this.#notes.push(`Recognized by their calls of malloc and free: ${found.join(", ")}.`);
   }
 
   #show(index: number): string {

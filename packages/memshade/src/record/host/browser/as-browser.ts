@@ -49,7 +49,7 @@ function assertPipe(args: readonly string[]): void {
   const port = args.find((arg) => arg.startsWith("--remote-debugging-port"));
   if (port !== undefined && !args.includes(PIPE))
     throw new UserError(
-      `the client wants to reach the browser by ${port}: let it use a pipe (Puppeteer: pipe: true; Playwright does)`,
+      `the client connects to the browser by ${port}: configure it to use a pipe (Puppeteer: pipe: true; Playwright does)`,
     );
   if (!args.includes(PIPE) || !isOpen(3) || !isOpen(4))
     throw new UserError(

@@ -71,7 +71,7 @@ export function findChromium(named: string | undefined, environment = process.en
   const found = candidates.find(isProgram);
   if (found === undefined)
     throw new UserError(
-      "no Chromium or Chrome was found: install one, or name its program with --browser or CHROME_PATH",
+      "no Chromium or Chrome was found: install one, or give its path with --browser or CHROME_PATH",
     );
   return found;
 }
@@ -144,7 +144,7 @@ export async function launchChromium(
     const version = /\/(\d+)/.exec(product)?.[1];
     if (Number(version) < FIRST_VERSION)
       throw new UserError(
-        `${path} is version ${version}: modules with several memories, which profiled ones are, need ${FIRST_VERSION} or later`,
+        `${path} is version ${version}: profiled modules have several memories, which need version ${FIRST_VERSION} or later`,
       );
     return { process: child, cdp, product, close };
   } catch (error) {

@@ -507,7 +507,7 @@ export class PageSymbols {
       const file = url === undefined ? undefined : await this.#texts.debugFile(url, from);
       if (file === undefined) {
         for (const end of missingFileMessages(request))
-          this.#note(`${name} ${end}: places may lack source lines.`);
+          this.#note(`${name} ${end}: source lines may be missing.`);
       } else if (request.kind === "external-debug-info") {
         debug = file;
         place = url;
@@ -533,7 +533,7 @@ export class PageSymbols {
     const file = url === undefined ? undefined : await this.#texts.debugFile(url, from);
     if (file === undefined)
       this.#note(
-        `${name} has split debug information, and ${url ?? "the package with it (.dwp)"} was not found: inlined functions are unknown.`,
+        `${name} has split debug information, and ${url ?? "its package (.dwp)"} was not found: inlined functions are unknown.`,
       );
     return file;
   }

@@ -73,7 +73,7 @@ export function pageAddress(text: string): string {
   } catch {
     // The error follows below.
   }
-  throw new UserError(`${text}: it is no address of a page, such as http://localhost:5173/, and no file`);
+  throw new UserError(`${text}: neither the address of a page, such as http://localhost:5173/, nor a file`);
 }
 
 /** Returns a short name of a page: its host, or the file. */
@@ -153,7 +153,7 @@ class BrowserSupervisor {
   async #open(): Promise<void> {
     const { browser, browserArgs } = this.#run;
     const headless = this.#run.headless ?? !hasDisplay();
-    if (needsNoSandbox()) say("the browser runs without its sandbox, which root cannot have");
+    if (needsNoSandbox()) say("the browser runs without its sandbox, because root cannot use it");
     const events: CdpEvent[] = [];
     let take = (event: CdpEvent): void => void events.push(event);
     this.#chromium = await launchChromium(
@@ -266,7 +266,7 @@ export class BrowserRecording {
   }
 
   giveUp(): void {
-    this.#note("ended at once: what was not read yet is missing", true);
+    this.#note("ended at once: figures that were not read yet are missing", true);
     this.#pageRun.giveUp();
   }
 
@@ -283,7 +283,7 @@ export class BrowserRecording {
   async reset(): Promise<void> {
     await this.#pageRun.collect(false, true);
     this.#recorder.reset();
-    this.#say("what was recorded so far is forgotten; blocks that live now stay known");
+    this.#say("the figures so far are discarded; live blocks are still recorded");
   }
 
   async dump(): Promise<void> {

@@ -36,7 +36,7 @@ export class FileLines {
   #load(original: Uint8Array, path: string): ReturnType<LinesOf> {
     try {
       const { symbolizer, frames, missing } = loadSymbolizer({ path, object: openObject(original) });
-      for (const end of missing) this.#note(`${basename(path)} ${end}: places may lack source lines.`);
+      for (const end of missing) this.#note(`${basename(path)} ${end}: source lines may be missing.`);
       return symbolizer.hasDebugInfo ? linesBy(frames) : undefined;
     } catch {
       return undefined;

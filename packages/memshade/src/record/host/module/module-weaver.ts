@@ -70,7 +70,7 @@ export class ModuleWeaver {
     const shortage = memoryShortage(bytes, this.#tools);
     if (shortage === undefined) return undefined;
     const { figures, help } = shortage;
-    return `${subject} ${figures}: the waste tool counts nothing of this module. To have it do so, ${help}.`;
+    return `${subject} ${figures}: the waste tool records nothing of this module. To record it, ${help}.`;
   }
 
   /** Rewrites a module. If `--allocator` does not fit it, the option is ignored. */

@@ -13,6 +13,6 @@ export class OptionFit {
 
   get mistake(): string | undefined {
     if (this.#fits || this.#firstMismatch === undefined) return undefined;
-    return `${this.#firstMismatch}. It fits no module of the program: the allocator was searched for instead.`;
+    return `${this.#firstMismatch}. --allocator fits no module of the program: the allocator was searched for instead.`;
   }
 }

@@ -147,10 +147,10 @@ class NodeSupervisor {
     else if (ended.code !== NOT_WRITTEN) this.#sayWhatIsMissing(signal);
     if (this.#hasChildren)
       say(
-        "the program started other processes, which were not recorded: Node processes are with --trace-children",
+        "the program started other processes, which were not recorded: --trace-children records the Node processes",
       );
     if (ended.signal === "SIGKILL" && warning !== undefined)
-      say(`the program was killed, perhaps for want of memory: ${warning}`);
+      say(`the program was killed, perhaps because memory ran out: ${warning}`);
     const { mistake } = this.#allocatorOption;
     if (mistake !== undefined) say(mistake);
     const written = this.#written;

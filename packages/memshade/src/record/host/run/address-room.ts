@@ -10,7 +10,7 @@ import { NO_ROOM } from "../instance/instantiation-observer.ts";
 export function addressShortage(thrown: string, limit = addressLimit()): UserError | undefined {
   if (limit === undefined || !NO_ROOM.test(thrown)) return undefined;
   return new UserError(
-    `the limit ulimit -v is ${limit} bytes, and each memory of a profiled WebAssembly module reserves the addresses that it may grow to, and fills few of them; raise it`,
+    `the limit ulimit -v is ${limit} bytes, too few addresses for the memories of a profiled WebAssembly module, which reserve the room to grow; raise it`,
   );
 }
 

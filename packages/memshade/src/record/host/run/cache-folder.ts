@@ -44,9 +44,7 @@ export function keepingFolder(name: string, instead: string, caches: string): st
   if (problem === undefined) return folder;
   if (problem !== "" && !isTold) {
     isTold = true;
-    say(
-      `${problem}: what is kept there may be somebody else's, so everything is made anew, for this run alone`,
-    );
+    say(`${problem}: the cache is not used, because its files may come from another user`);
   }
   const replacement = join(instead, name);
   makeFolders(replacement, PRIVATE);

@@ -232,7 +232,7 @@ function occupy(folder: string, target: string, lender: string | undefined): boo
       } else {
         const way = isSeenFromHere(owner) ? "" : `, or remove ${claim} if it has ended`;
         throw new UserError(
-          `${folder}: a run is going on in it (${describeProcess(owner)}); wait for its end, or name another folder with --out${way}`,
+          `${folder}: another run is writing to it (${describeProcess(owner)}); wait for its end, or name another folder with --out${way}`,
         );
       }
     }
@@ -358,7 +358,7 @@ function assertReplaceable(folder: string, target: string): void {
   if (foreign.length === 0) return;
   const shown = foreign.slice(0, NAMED).join(", ") + (foreign.length > NAMED ? ", …" : "");
   throw new UserError(
-    `${folder}: it holds what is no part of a finished run (${shown}); name another folder with --out, or remove that`,
+    `${folder} has other files than a finished run (${shown}); name another folder with --out, or remove them`,
   );
 }
 

@@ -91,7 +91,7 @@ export function assertPlacesForInherited(): void {
   const beyond = descriptors.find((descriptor) => descriptor >= limit);
   if (beyond !== undefined)
     throw new UserError(
-      `descriptor ${beyond} is open, and the limit ulimit -n is ${limit} open files: the program cannot be given it; close it (${beyond}>&-), or raise the limit`,
+      `file descriptor ${beyond} is open but beyond the limit of ${limit} open files (ulimit -n): close it (${beyond}>&-), or raise the limit`,
     );
 }
 

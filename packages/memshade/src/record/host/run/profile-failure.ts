@@ -13,6 +13,6 @@ export function sayNotWritten(folder: string, cwd: string, error: unknown): stri
 
 export function sayInterrupted(folder: string, cwd: string): void {
   say(
-    `interrupted: the profile was not written to ${fromHere(folder, cwd)}, and what was written of it is removed`,
+    `interrupted: the profile was not written to ${fromHere(folder, cwd)}, and its incomplete files were removed`,
   );
 }

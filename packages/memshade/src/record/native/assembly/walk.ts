@@ -132,7 +132,8 @@ function walkOn(thread: u32, candidate: i32): bool {
   while (count < <i32>MOST_FRAMES) {
     const frame = walkedAt(thread, count);
     const place = load<u64>(frame, StackFrame.place);
-    for (; candidate >= 0; candidate--) if (load<u64>(frameAt(thread, candidate), StackFrame.place) >= place) break;
+    for (; candidate >= 0; candidate--)
+      if (load<u64>(frameAt(thread, candidate), StackFrame.place) >= place) break;
     if (candidate >= 0)
       if (difference(frameAt(thread, candidate), frame) === 0) {
         const changed = firstChanged(thread, candidate);

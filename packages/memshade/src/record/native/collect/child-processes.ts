@@ -31,11 +31,12 @@ export interface ChildProcess {
   isRunning: boolean;
 }
 
-const STILL_RUNNING = "The process was running still when the program ended that had started it.";
+const STILL_RUNNING =
+  "The process was still running when the program that started it ended: its figures end there.";
 
 function copyInWords(allocations: number): string {
-  const made = counted(allocations, "allocation that is", "allocations that are");
-  return `Before this process became what it is, it was a copy of its parent, and made ${made} in no run.`;
+  const made = counted(allocations, "allocation", "allocations");
+  return `${made} between the fork and the exec of this process ${allocations === 1 ? "is" : "are"} in no run.`;
 }
 
 interface SeenMemory {

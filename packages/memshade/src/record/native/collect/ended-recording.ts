@@ -9,7 +9,7 @@ import type { ProfileTarget, ProfileWriter, WrittenChild } from "./profile-write
 
 const MIB = 2 ** 20;
 const ENDED =
-  "Recording had taken as much memory as it may (--memory-limit) and ended before the program: what that did from then on is in no figure, and what lived then is told as it was.";
+  "The recording reached --memory-limit and ended before the program: all figures are those of that time.";
 
 /**
  * A recording that has ended before the program because it took too much memory. Its data are written when
@@ -83,7 +83,7 @@ export class EndedRecording {
     const later =
       this.#later === 0
         ? []
-        : [`${counted(this.#later, "child process", "child processes")} began later and have no run.`];
+        : [`${counted(this.#later, "child process", "child processes")} started later and have no run.`];
     const gaps = [ENDED, ...later, ...notes];
     return this.ownRecord && this.#writer.writeKept(target, this.ownRecord, { end, children, gaps });
   }

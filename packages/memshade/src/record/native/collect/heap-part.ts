@@ -12,7 +12,7 @@ import type { GranuleCounters } from "../../tools/heap/read/granule-counters.ts"
 import { HeapSession, heapFiles } from "../../tools/heap/read/heap-session.ts";
 import type { KnownReach } from "../../tools/heap/read/reach/apply-reach.ts";
 import { callPath } from "../../tools/heap/read/read-shadow.ts";
-import { UNCOUNTED_SENTENCE } from "../../tools/heap/read/uncounted.ts";
+
 import type { InstrumentedInfo } from "../../tools/options.ts";
 import { RecordedModules } from "../../tools/recorded-modules.ts";
 import { Header, MOST_THREADS, Place, THREAD_BYTES, Thread } from "../layout.ts";
@@ -80,15 +80,12 @@ export function describeModule(
   };
 }
 
-const LEFT_OUT =
-  "Accesses are counted where a register leads to them: not those of static data and of stacks by their names, of the system (read, write), of gathers and scatters, of `xlat`, and of code that was not rewritten, as the dynamic linker's. What the C library reads and writes by `memcpy`, `memset` and the like is an access for each 8 bytes; of a few bytes it makes some twice, others on another processor.";
 const RACES =
-  "Threads lose counts of accesses that they make to the same 8 bytes at the same time: those of blocks that threads share are at least.";
+  "Access counts of blocks that several threads use are lower bounds: two accesses to the same 8 bytes at the same time may count as one.";
 
 function uncountedAccesses(view: DataView): string[] {
   const failure = view.getUint32(Header.countersFailure, true);
   return [
-    LEFT_OUT,
     ...(view.getUint32(Header.threads, true) > 1 ? [RACES] : []),
     ...(failure === 0 ? [] : [unshared(failure)]),
   ];
@@ -97,13 +94,11 @@ function uncountedAccesses(view: DataView): string[] {
 export function unsharedMarks(view: DataView): string[] {
   const failure = view.getUint32(Header.countersFailure, true);
   if (failure === 0) return [];
-  return [
-    `The marks of lines found no room outside of the program (${errorInWords(failure)}): there is no working set.`,
-  ];
+  return [`There is no working set: no shared memory could be created for it (${errorInWords(failure)}).`];
 }
 
 function unshared(failure: number): string {
-  return `The counters of accesses found no room outside of the program (${errorInWords(failure)}): what was accessed of blocks that were live at the end is not known, and counts as nothing.`;
+  return `No shared memory could be created for the access counters (${errorInWords(failure)}): blocks that were live at the end are reported with 0 accesses.`;
 }
 
 const NAME_BYTES = 16;
@@ -144,8 +139,6 @@ export interface RecordedBlocks {
   ours: readonly ProcessModule[];
   clock: "virtual" | "wall";
   mappings: boolean;
-  /** True if the run has the touched lines. */
-  isMarked: boolean;
   /** True if no tool can count its accesses. */
   isLeftAlone: boolean;
   reach: KnownReach | undefined;
@@ -158,7 +151,7 @@ export interface HeapPart {
 }
 
 export function heapPart({ memory, counters, names, modules, ours, ...options }: RecordedBlocks): HeapPart {
-  const { clock, mappings, isMarked, isLeftAlone, reach } = options;
+  const { clock, mappings, isLeftAlone, reach } = options;
   const view = new DataView(memory);
   if (clock === "wall") setClock(view);
   const isCounted = view.getUint32(Header.isCounting, true) !== 0;
@@ -179,7 +172,7 @@ export function heapPart({ memory, counters, names, modules, ours, ...options }:
   const { heap, tool, notTracked, bounds, raw, ...files } = session.figures(facts);
   const contexts = raw.contexts.map((context) => ({ ...context, pcs: withoutOurs(context.pcs, ours) }));
   const contents = writeRaw({ ...raw, contexts, segments: modules.map(segmentOf) }, raw.version);
-  const uncounted = isMarked ? UNCOUNTED_BUT_MARKED : isLeftAlone ? UNCOUNTED : `${UNCOUNTED} ${BY_HEAP}`;
+
   // A forked process frees blocks of its parent. Such releases do not make its own figures lower bounds.
   const own =
     view.getUint32(Header.parent, true) === 0 ? bounds : bounds.filter(({ are }) => are !== "least");
@@ -188,7 +181,8 @@ export function heapPart({ memory, counters, names, modules, ours, ...options }:
       ...heap,
       threads: readThreads(memory, names),
       notTracked: [
-        ...notTracked.map((sentence) => (sentence === UNCOUNTED_SENTENCE ? uncounted : sentence)),
+        ...notTracked,
+        ...(isLeftAlone ? [LEFT_ALONE] : []),
         ...(isCounted ? uncountedAccesses(view) : []),
       ],
     },
@@ -233,12 +227,7 @@ function setClock(view: DataView): void {
 /** Counters for a process that shares none. */
 export const NO_COUNTERS: GranuleCounters = { read: (first, end) => new Uint32Array(end - first) };
 
-const UNCOUNTED =
-  "Accesses were not counted: nothing is known of how often, how densely or whether at all blocks were used.";
-const BY_HEAP = "--tool heap counts them.";
-
-const UNCOUNTED_BUT_MARKED =
-  "How often blocks were used was not counted: --tool heap does that. Which lines were used when is in the working set.";
+const LEFT_ALONE = "Accesses were not counted: code of Go programs cannot be instrumented.";
 
 /** Describes the process as one module of the session, with sites as places in code. */
 export const PROCESS_INFO: InstrumentedInfo = {

@@ -71,7 +71,7 @@ const WASTE_READER: ToolReader = {
 };
 
 const NOT_SHARED =
-  "the program could make no file to share by what it counts: a limit of file sizes, a sandbox, or no room in /dev/shm";
+  "the program could not create the shared file for its counts: a limit of file sizes, a sandbox, or no room in /dev/shm";
 
 /**
  * Returns rewritten files with their modules. A file that was loaded several times has one set of counters.
@@ -205,7 +205,7 @@ class OriginalPlaces {
 }
 
 const NO_LINES_YET = "There is no working set yet: the first interval has not ended.";
-const NO_LINES = "There is no working set: nobody has seen the marks of lines before the process ended.";
+const NO_LINES = "There is no working set: the process ended before its first interval was read.";
 
 const WORKING_SET_READER: ToolReader = {
   read({ data: { workingSet, samples, counts }, view, program, described, ours, isRunning }) {
@@ -342,7 +342,6 @@ export function recordedRun(
           ours,
           clock,
           mappings,
-          isMarked: ofTool?.part?.tools.workingset !== undefined,
           isLeftAlone: program.isLeftAlone === true,
           reach: found.reach ?? (noReach === true ? NOT_ASKED : undefined),
         })
@@ -399,7 +398,7 @@ function cpuPart(samples: CpuSamples): RunPart {
 
 function readSentence(files: readonly RewrittenFile[]): string {
   const names = namesOf(files.map(({ original }) => original));
-  return `The program has read its own code as data (${names}), where memshade had put jumps into it: what it made of that may be wrong.`;
+  return `The program has read its own code as data (${names}), into which memshade had put jumps: its results may be wrong.`;
 }
 
 function isEmpty({ samples, notTracked }: CpuSamples): boolean {
@@ -446,12 +445,12 @@ export function boundsOfProcess(view: DataView, replacedBy?: string): Bound[] {
           {
             figures: ["accesses", "written"] as const,
             are: "least" as const,
-            because: "threads lose counts of accesses that they make to the same bytes at the same time",
+            because: "two threads' accesses to the same bytes at the same time may count as one",
           },
         ]
       : []),
     ...(isUnshared
-      ? unseenBounds("the counters of accesses found no room outside of the program", ["accesses", "unused"])
+      ? unseenBounds("no shared memory could be created for the access counters", ["accesses", "unused"])
       : []),
   ];
 }
@@ -466,27 +465,27 @@ function unseen(view: DataView, replacedBy?: string): string[] {
     ...(replacedBy === undefined
       ? []
       : [
-          `The program has replaced itself by ${replacedBy} (exec), of which nothing is recorded: run that one, or record both with --trace-children.`,
+          `The program has replaced itself by ${replacedBy} (exec), which is not recorded: run that program instead, or record both with --trace-children.`,
         ]),
     ...some(
       count(view, Header.early),
       ["call", "calls"],
-      "of the allocator came before anything could be recorded.",
+      "of the allocator came before the recording began, and are not counted.",
     ),
     ...some(
       count(view, Header.unrecorded),
       ["call", "calls"],
-      "of the allocator came from signal handlers or found the tables taken, and are not recorded.",
+      "of the allocator are not recorded: made in signal handlers, or while the tables were locked.",
     ),
     ...some(
       view.getUint32(Header.foldedCalls, true),
       ["call", "calls"],
-      "inside of recursion left out of new call paths, which were very many: these have the call that entered the recursion and the one that left it.",
+      "inside recursion left out of call paths, to limit their number: only the calls that enter and leave the recursion are kept.",
     ),
     ...some(
       refused,
-      ["thread", "threads"],
-      "more than there is room for: what they allocate is not recorded.",
+      ["thread is", "threads are"],
+      "not recorded: there were more threads than the tables have room for.",
     ),
   ];
 }
@@ -500,28 +499,28 @@ function unseenBlocks(view: DataView, isNoneExpected: boolean): string[] {
   return [
     ...(!isNoneExpected && count(view, Place.control + Control.allocations) === 0
       ? [
-          "No allocation was seen: the program makes none, has an allocator of its own, or has replaced itself by another program at once.",
+          "No allocation was recorded: the program makes none, has its own allocator, or has replaced itself by another program (exec).",
         ]
       : []),
     ...some(
       count(view, Header.lostStacks),
-      ["stack", "stacks"],
-      "ended early, where no table says how code was called.",
+      ["call path is", "call paths are"],
+      "incomplete: the code has no unwind information.",
     ),
     ...some(
       count(view, Header.cutStacks),
       ["stack was", "stacks were"],
-      "deeper than is kept: their outermost frames are missing.",
+      "deeper than the recorded limit: the outermost frames are missing.",
     ),
     ...some(
       large,
       ["mapped range", "mapped ranges"],
-      `of 4 GiB and more ${large === 1 ? "is" : "are"} not among the blocks (${groupDigits(count(view, Header.largeRangeBytes) / 2 ** 30)} GiB, reserved as a rule).`,
+      `of 4 GiB or more ${large === 1 ? "is" : "are"} not counted as blocks (${groupDigits(count(view, Header.largeRangeBytes) / 2 ** 30)} GiB, usually only reserved addresses).`,
     ),
     ...(view.getUint32(Header.parent, true) === 0
       ? []
       : [
-          "This process was forked: blocks that its parent had are its parent's, and their releases here are of blocks whose allocation was not seen.",
+          "This process was forked: blocks that its parent allocated before are counted in the parent's run.",
         ]),
   ];
 }

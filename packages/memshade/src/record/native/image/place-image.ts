@@ -194,7 +194,7 @@ function findImageParent(): string {
       if (canLoadFrom(other)) return other;
     }
   throw new UserError(
-    `${usual}: no code can be loaded from there (noexec), the dynamic linker takes no such path (a space or a colon), or others can put their own in its place; set TMPDIR to another folder`,
+    `${usual} cannot hold the recording library: it is mounted noexec, its path has a space or a colon, or other users can write to it; set TMPDIR to another folder`,
   );
 }
 
@@ -359,7 +359,7 @@ function setRun(image: Uint8Array, run: ImageRun): void {
   const data = textsOf(image);
   const put = (text: string, at: number, most: number): void => {
     const bytes = new TextEncoder().encode(text);
-    if (bytes.length >= most) throw new UserError(`the path ${text} is too long for what records programs`);
+    if (bytes.length >= most) throw new UserError(`the path ${text} is too long for the recording`);
     data.set(bytes, at);
   };
   // A number or a key follows these two.

@@ -39,7 +39,7 @@ export class CopyLook {
     const threads = counted(this.#threads, "thread was", "threads were");
     if (!isAsked) return `${threads} running`;
     const reason = this.#error === 0 ? "" : ` (error ${this.#error})`;
-    return `${threads} running, and no copy of the process could be made to look at${reason}`;
+    return `${threads} running, and the process could not be copied to search its memory${reason}`;
   }
 
   /**

@@ -10,13 +10,13 @@ import { ProcessLook, type ReachFacts } from "./process-look.ts";
 /** Most reads of the header until the process confirms its identity. */
 const SURE_READS = 2000;
 const WENT_ON = "the program went on before its memory was read";
-const UNSEEN = "it ended in a way of its own, in which nothing runs at the end";
-const CHANGING = "it ended inside of its allocator";
+const UNSEEN = "it ended without running its exit handlers";
+const CHANGING = "it ended inside its allocator";
 
 export const STILL_GOES_ON: KnownReach = { unknown: "the program was running" };
 
 const NOT_COPIED: KnownReach = {
-  unknown: "the program was running, and no call of its allocator came by which a copy of it can be made",
+  unknown: "the program was running and did not call its allocator, where it can be copied",
 };
 
 const NOTHING: InstanceReach = {

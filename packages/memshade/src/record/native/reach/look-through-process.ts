@@ -44,8 +44,7 @@ export interface OwnMemory {
 
 /** Bytes of the image behind its file. */
 const IMAGE_BYTES = 2 * 4096;
-const UNFOLLOWED =
-  "there are blocks of 4 GiB and more, or without room in the tables, which may point to them";
+const UNFOLLOWED = "blocks of 4 GiB or more, or blocks beyond the full tables, may point to them";
 const LOADER = /^ld(-|64|\.so)/;
 
 /** Searches the memory of a process for pointers to its live blocks. */

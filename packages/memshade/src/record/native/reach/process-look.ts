@@ -13,7 +13,7 @@ export interface ReachFacts {
   isForeign: boolean;
 }
 
-const UNREADABLE = "the system lets nobody read its memory";
+const UNREADABLE = "the system does not allow reading its memory";
 const GONE = "it was ended while its memory was read";
 
 /** Reads one process, whose memory is opened at its beginning. */

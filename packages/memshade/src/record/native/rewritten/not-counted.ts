@@ -4,6 +4,9 @@ import type { LaterFiles } from "./later-files.ts";
 import { isRewritten, type RewrittenFile } from "./rewrite-files.ts";
 import { leftAloneCount } from "./rewritten-cache.ts";
 
+/** Largest part of the functions whose accesses are not worth a sentence. */
+const FEW = 1 / 100;
+
 /** Most files in a sentence. */
 const FILES_NAMED = 5;
 
@@ -23,19 +26,19 @@ export function notCounted(
   );
   if (refused.length > 0)
     sentences.push(
-      `${counted(refused.length, "file", "files")} ran as ${refused.length === 1 ? "it is" : "they are"}, without being counted: ${listed(refused)}.`,
+      `Accesses are not counted in ${counted(refused.length, "file", "files")} that could not be instrumented: ${listed(refused)}.`,
     );
   const facts = files.filter(isRewritten).flatMap(({ facts: one }) => ("refused" in one ? [] : [one]));
   const unchanged = facts.reduce((sum, { leftAlone }) => sum + leftAloneCount(leftAlone), 0);
   const functions = facts.reduce((sum, each) => sum + each.functions, unchanged);
-  if (unchanged > 0)
+  if (unchanged > functions * FEW)
     sentences.push(
-      `${counted(unchanged, "function of", "functions of")} ${groupDigits(functions)} ran as ${unchanged === 1 ? "it is" : "they are"}: stubs, frames of signals, what cannot be decoded, and what is data, too.`,
+      `Accesses are not counted in ${groupDigits(unchanged)} of ${groupDigits(functions)} functions, which could not be instrumented: stubs, signal frames, and code that cannot be decoded or is also data.`,
     );
   const narrow = facts.reduce((sum, { unpatched }) => sum + unpatched.functions, 0);
-  if (narrow > 0)
+  if (narrow > functions * FEW)
     sentences.push(
-      `${counted(narrow, "function of", "functions of")} ${groupDigits(functions)} ${narrow === 1 ? "has" : "have"} no room for a jump to the rewritten code: called by a pointer, ${narrow === 1 ? "it runs as it is" : "they run as they are"}.`,
+      `Accesses are not counted in ${groupDigits(narrow)} of ${groupDigits(functions)} functions when they are called through a pointer: they have no room for a jump to the instrumented code.`,
     );
   const bare = files.flatMap((file) => {
     const bytes = bytesLeftAlone(file);
@@ -46,14 +49,14 @@ export function notCounted(
       .sort((a, b) => b.bytes - a.bytes)
       .map(({ name, bytes }) => `${name} (${groupDigits(bytes)} bytes)`);
     sentences.push(
-      `Code that .eh_frame does not describe ran as it is, without being counted: ${listed(names)}.`,
+      `Accesses are not counted in code without unwind information (.eh_frame): ${listed(names)}.`,
     );
   }
   const { found, made } = later;
   if (found.length > 0) sentences.push(`${laterInWords(found, isRemembered)}: ${namesOf(found)}.`);
   if (made.length > 0)
     sentences.push(
-      `${counted(made.length, "file", "files")} that ${made.length === 1 ? "was" : "were"} written meanwhile ran as ${made.length === 1 ? "it is" : "they are"}: ${namesOf(made)}.`,
+      `Accesses are not counted in ${counted(made.length, "file", "files")} that ${made.length === 1 ? "was" : "were"} written during the run: ${namesOf(made)}.`,
     );
   return sentences;
 }
@@ -65,22 +68,22 @@ export function bytesLeftAlone({ facts }: RewrittenFile): number {
 
 export function laterInWords({ length }: readonly string[], isRemembered: boolean): string {
   const many = length !== 1;
-  const next = isRemembered ? `the next run has ${many ? "them" : "it"}` : "they cannot be remembered";
-  return `${counted(length, "file", "files")} that ${many ? "were" : "was"} loaded later ran as ${many ? "they are" : "it is"}; ${next}`;
+  const next = isRemembered ? `the next run counts ${many ? "them" : "it"}` : "the next run neither";
+  return `accesses are not counted in ${counted(length, "file", "files")} that ${many ? "were" : "was"} loaded later (dlopen); ${next}`;
 }
 
 /** Returns a sentence about started programs with another dynamic linker, or none. */
 export function othersInWords(paths: readonly string[]): string {
-  const [were, have, they] = paths.length === 1 ? ["was", "has", "it"] : ["were", "have", "they"];
-  return `${counted(paths.length, "program", "programs")} that ${were} started (${namesOf(paths)}) ${have} another dynamic linker or none: where ${they} ${have} read files of this run, ${they} ${have} found rewritten ones`;
+  const [have, they] = paths.length === 1 ? ["has", "it"] : ["have", "they"];
+  return `${counted(paths.length, "child program", "child programs")} (${namesOf(paths)}) ${have} another dynamic linker or none: ${they} may have read instrumented files in the place of the original ones`;
 }
 
 export function readInWords(paths: readonly string[], isRemembered: boolean): string {
   const many = paths.length !== 1;
   const next = isRemembered
-    ? `the next run has ${many ? "these files as they are" : "that file as it is"}`
-    : "that cannot be remembered";
-  return `the program has read its own code as data (${namesOf(paths)}), where memshade had put jumps into it: what it made of that may be wrong; ${next}`;
+    ? `the next run leaves ${many ? "these files" : "this file"} unchanged`
+    : "the next run will do the same";
+  return `the program has read its own code as data (${namesOf(paths)}), into which memshade had put jumps: its results may be wrong; ${next}`;
 }
 
 export function namesOf(paths: readonly string[]): string {

@@ -52,7 +52,9 @@ export function writeOriginals(
   const putPath = (text: string): number => {
     const path = new TextEncoder().encode(`${text}\0`);
     if (free + path.length > table.length)
-      throw new UserError(`${covers.length} files are more than can be rewritten for one program`);
+      throw new UserError(
+        `the program loads ${covers.length} files, more than can be instrumented for one program`,
+      );
     table.set(path, free);
     free += path.length;
     return free - path.length;

@@ -216,7 +216,7 @@ function isNamespaceDoubtful(root = "/"): boolean {
 }
 
 function withoutNamespace(failure: StartFailure, { mounts }: Namespace): string {
-  return `${refusal(failure, mounts)}: the dynamic linker loads rewritten files by itself, /proc/self/exe leads to a copy of the program, and programs that it starts run as they are`;
+  return `${refusal(failure, mounts)}: /proc/self/exe leads to a copy of the program, and programs that it starts are not instrumented`;
 }
 
 function refusal({ step, error }: StartFailure, mounts: Namespace["mounts"]): string {
@@ -225,8 +225,8 @@ function refusal({ step, error }: StartFailure, mounts: Namespace["mounts"]): st
   return `the system ${refused} (${reason})`;
 }
 
-const WITHOUT = "run it without --tool, which records its allocations alone";
-const NONE = "gives out no namespace in which rewritten files can stand in the place of others";
+const WITHOUT = "run it without --tool, to record only its allocations";
+const NONE = "does not allow a mount namespace, in which instrumented files replace the originals";
 
 function remedy(error: number, root: string): string {
   const { ENOENT, EBUSY, ENOSPC } = constants.errno;
@@ -357,7 +357,7 @@ function copyOf(
     return copy;
   } catch (error) {
     if (!(error instanceof FormatError)) throw error;
-    throw new UserError(`${linker}: ${error.detail}, and programs cannot be rewritten without; ${WITHOUT}`);
+    throw new UserError(`${linker}: ${error.detail}, so programs cannot be instrumented; ${WITHOUT}`);
   }
 }
 

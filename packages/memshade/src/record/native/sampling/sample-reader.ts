@@ -1,4 +1,4 @@
-import { counted } from "../../../profile/model/counted.ts";
+import { counted, groupDigits } from "../../../profile/model/counted.ts";
 import { CPU_SCHEMA, CPU_VERSION, type CpuSamples } from "../../../profile/model/cpu.ts";
 import type { ProcessModule } from "../collect/modules.ts";
 import { Header, Place, THREAD_BYTES, Thread, WalkEnd } from "../layout.ts";
@@ -54,17 +54,17 @@ export class ProcessSamples {
         ...(own === 0
           ? []
           : [
-              `${counted(own, "sample, which fell", "samples, which fell")} into the recording itself, ${own === 1 ? "is" : "are"} left out.`,
+              `${counted(own, "sample", "samples")} in the profiler's own code ${own === 1 ? "is" : "are"} left out.`,
             ]),
         ...(endedEarly === cut
           ? []
           : [
-              `${counted(endedEarly - cut, "stack of a sample", "stacks of samples")} ended early, where no table says how code was called.`,
+              `${counted(endedEarly - cut, "sample has an incomplete call path", "samples have incomplete call paths")}: the code has no unwind information.`,
             ]),
         ...(cut === 0
           ? []
           : [
-              `${counted(cut, "stack of a sample was", "stacks of samples were")} deeper than is kept: outermost frames are missing.`,
+              `${counted(cut, "sample has a stack", "samples have stacks")} deeper than the recorded limit: the outermost frames are missing.`,
             ]),
         ...(this.#moves === 0 ? [] : [`${capitalized(moveInWords(memory))}.`]),
         ...failureInWords(memory.header(Sampling.failure)),
@@ -78,10 +78,10 @@ function lossInWords(missed: number, refused: number, taken: number, hz: number)
   if (missed > 0) {
     const isCoarse = missed > taken;
     words.push(
-      `${counted(missed, "sample", "samples")} of ${taken + missed} ${missed === 1 ? "was" : "were"} lost: ` +
+      `${groupDigits(missed)} of ${groupDigits(taken + missed)} samples ${missed === 1 ? "was" : "were"} lost: ` +
         (isCoarse
           ? `the system's clock is too coarse for ${hz}hz.`
-          : "the system was late, or the program kept signals off. The next one of the thread stands for them."),
+          : "the system was late, or the program blocked signals. The next sample of the thread counts for them."),
     );
   }
   if (refused > 0)
@@ -95,7 +95,7 @@ function moveInWords(memory: SampledMemory): string {
   const signal = memory.header(Sampling.signal);
   const used = `the program uses signal ${memory.header(Sampling.taken)} itself`;
   return signal === 0
-    ? `${used}, as all others that could interrupt it: no more samples are taken`
+    ? `${used} and all other suitable signals: no more samples are taken`
     : `${used}: samples are taken by signal ${signal} instead`;
 }
 

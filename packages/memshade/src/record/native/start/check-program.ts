@@ -55,7 +55,7 @@ export function checkProgram(file: string): NativeProgram {
   };
   if (!isElf(file))
     refuse(
-      "it is no program, neither ELF nor WebAssembly, and no script: those begin with #! and an interpreter",
+      "not a program: neither ELF, nor WebAssembly, nor a script that begins with #! and an interpreter",
     );
   const { object } = loadObject(file);
   if (object.type === "core") refuse("it is a core dump, no program; memshade unwind reads it");
@@ -68,7 +68,9 @@ export function checkProgram(file: string): NativeProgram {
   if (damage !== undefined) refuse(`it is damaged: ${damage}`);
   const foreign = foreignRights(file);
   if (foreign !== undefined)
-    refuse(`it ${foreign}, and the system lets nobody look into it; run a copy, which has none of that`);
+    refuse(
+      `it ${foreign}, so the system does not allow recording it; run a copy of the file, which has no such rights`,
+    );
   const linker = linkerOf(object);
   if (linker === undefined)
     return refuse(
@@ -87,7 +89,7 @@ export function checkProgram(file: string): NativeProgram {
 
 /** Returns why the kernel could not load the program; undefined if it can. */
 function damageOf({ segments, size }: ObjectFile): string | undefined {
-  if (segments.length === 0) return "it has nothing that would be loaded";
+  if (segments.length === 0) return "it has no segments to load";
   const end = Math.max(...segments.map(({ fileOffset, fileSize }) => fileOffset + fileSize));
   return end > size ? `it ends at byte ${size}, and should have ${end}` : undefined;
 }

@@ -24,9 +24,7 @@ export function checkSanitizer({ file, object }: NativeProgram, hasTool: boolean
   for (const [init, name] of SANITIZERS) {
     const isRefused = hasTool ? defined.has(init) || wanted.has(init) : wanted.has(init) && init === FIRST;
     if (!isRefused) continue;
-    const why = hasTool
-      ? "which has the addresses that --tool needs"
-      : "which wants to be loaded before all else";
+    const why = hasTool ? "which uses the addresses that --tool needs" : "whose library must be loaded first";
     throw new UserError(`${file}: it was built with ${name}, ${why}; build it without -fsanitize`);
   }
 }

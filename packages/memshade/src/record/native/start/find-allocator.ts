@@ -41,14 +41,14 @@ export function findAllocator(objects: readonly LoadedObject[]): FoundAllocator 
   if (isNamed === program)
     return {
       foreign: new Map(),
-      notes: [`${name} has an allocator of its own (malloc): what that hands out is not seen.`],
+      notes: [`${name} has its own allocator (malloc): its blocks are not recorded.`],
     };
   const foreign =
     isNamed === undefined || isNamed.defined.has(START) ? alignedOperators(initial) : isNamed.defined;
   const notes = unseenNames(initial, foreign);
   const linked = linkedIn(program);
   if (linked !== undefined)
-    notes.push(`${name} has an allocator of its own (${linked}): what that hands out is not seen.`);
+    notes.push(`${name} has its own allocator (${linked}): its blocks are not recorded.`);
   return { foreign, notes };
 }
 
@@ -76,7 +76,7 @@ function unseenNames(
     );
     if (names.length === 0) return [];
     return [
-      `${basename(path)} calls functions of its allocator that are not seen: ${names.sort().join(", ")}.`,
+      `${basename(path)} calls functions of its allocator that are not recorded: ${names.sort().join(", ")}.`,
     ];
   });
 }

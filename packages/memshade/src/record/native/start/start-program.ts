@@ -202,7 +202,7 @@ function interpreterOf(script: string, line: string): [string, ...string[]] {
   const [name, ...words] = rest.startsWith("-S") ? rest.slice(2).trim().split(/\s+/) : [rest];
   if (name === "" || name.startsWith("-") || name.includes("="))
     throw new UserError(
-      `${script}: env sets up its interpreter; name the interpreter in front of the script instead`,
+      `${script}: its first line passes options to env, which cannot be recorded; put the interpreter before the script: memshade run INTERPRETER ${script}`,
     );
   return [name, ...words];
 }

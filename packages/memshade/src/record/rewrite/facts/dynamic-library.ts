@@ -15,7 +15,7 @@ export function canCountBeside(module: WasmModule): boolean {
 }
 
 export const LIBRARY_SENTENCE =
-  "A dynamic library without an allocator of its own: the module that allocates for it records its blocks, but not its accesses to them.";
+  "The module is a dynamic library without an allocator: the module that allocates for it records its blocks, but not its accesses to them.";
 
 export const COUNTED_LIBRARY_SENTENCE =
-  "A dynamic library: the module whose memory it uses records its accesses, and the blocks it asks for without its own call paths.";
+  "The module is a dynamic library: the module whose memory it uses records its accesses, and its blocks without their call paths.";

@@ -6,7 +6,7 @@ export function otherMemoriesNote(module: WasmModule): string[] {
   return unfollowed.length === 0
     ? []
     : [
-        `Only memory 0 of the module's ${unfollowed.length + 1} memories is followed: what happens in ${unfollowed.join(", ")} is not counted.`,
+        `Only memory 0 of the module's ${unfollowed.length + 1} memories is recorded: accesses to ${unfollowed.join(", ")} are not counted.`,
       ];
 }
 

@@ -300,7 +300,7 @@ const HAS_MEMORY_INDEX = 0x40;
 export function weaveObjects(surroundings: ToolSurroundings): WovenTool | string {
   const { module, options, shadowMemory } = surroundings;
   if (!hasObjectTypes(module))
-    return "The module has no types of garbage-collected objects: the tool objects finds nothing in it.";
+    return "The module has no garbage-collected objects: the tool objects records nothing.";
   const {
     fields = true,
     contexts = true,

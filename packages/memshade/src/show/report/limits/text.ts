@@ -30,7 +30,7 @@ export function checkText(report: CheckedRunReport, paint: Paint, columns: numbe
   ];
   for (const checked of limits) lines.push(...limitLines(checked, report, paint, wrapped));
   if (notes.length > 0) {
-    lines.push("", paint.warning("! What the figures do not cover, and what was left out"));
+    lines.push("", paint.warning("! Gaps in the figures, and suppressions"));
     lines.push(...notes.flatMap((note) => wrapped(note, paint.warning)));
   }
   lines.push("", paint.strong(outcomeInWords(report)));

@@ -35,6 +35,7 @@ import { printCallers } from "./common/call-path.ts";
 import {
   endInWords,
   type HeadFact,
+  isOfNativeRun,
   printCost,
   printFacts,
   printGaps,
@@ -84,15 +85,27 @@ export function wasteReport(file: WasteFile, options: WasteReportOptions): strin
   if (file.objects !== undefined) printObjects(screen, file, options.rows ?? USUAL_OBJECTS);
   screen.print("");
   printRankings(screen, options.input, ["dead", "silent", "redundant"]);
-  // Native programs have no rewritten modules, and only the brief engine.
-  if (file.options.engine === "brief" && options.presence?.modules !== 0)
+  if (isOfNativeRun(options.presence)) printNativeLimits(screen, file.options.contexts);
+  else if (file.options.engine === "brief")
     screen.print(
-      screen.paint.faint("  Record with --pairs to see who overwrote, repeated and loaded before"),
+      screen.paint.faint("  --pairs records which instruction overwrote, repeated or re-read which"),
     );
   printCost(screen, options.presence);
   return screen.text();
 }
 
+/** Prints what every recording of a native program leaves out. */
+function printNativeLimits(screen: Screen, hasContexts: boolean): void {
+  const { faint } = screen.paint;
+  screen.print(
+    faint(
+      `  Callers${hasContexts ? "" : " of memcpy, memset and the like"} are estimated from samples. Accesses to the stack are not`,
+    ),
+    faint("  counted without --include-stack. See docs/tools/waste.md"),
+  );
+}
+
+/** What the head of a report on waste says. */
 export function wasteFacts({ totals, stores }: WasteFile): HeadFact[] {
   const facts: HeadFact[] = [];
   const row = (label: string, value: string) => void facts.push([label, value]);
@@ -128,10 +141,7 @@ export function wasteFacts({ totals, stores }: WasteFile): HeadFact[] {
   );
   const segmentBytes = stores.reduce((sum, store) => sum + (store.bytes_over_segments ?? 0), 0);
   if (segmentBytes > 0)
-    row(
-      "Segments",
-      `${formatBytes(segmentBytes)} of the data that the module brought along are overwritten: they are no constants`,
-    );
+    row("Segments", `${formatBytes(segmentBytes)} of the module's initial data are overwritten unread`);
   return facts;
 }
 
@@ -146,7 +156,7 @@ function printFindings(screen: Screen, file: WasteFile, rows: number): void {
   const namedFindings = screen.allFrames ? findings : findings.filter(({ isUnnamed }) => !isUnnamed);
   const own = namedFindings.filter(({ library }) => library === undefined);
   screen.print("", screen.paint.heading("Findings"));
-  if (own.length === 0) screen.print("  Nothing in the program's own code is worth a sentence.");
+  if (own.length === 0) screen.print("  No findings in the program's own code.");
   own.slice(0, rows).forEach((finding, index) => {
     const { says, advice } = sentencesOf(finding);
     printWrapped(screen, printable(says), `${padLeft(String(index + 1), 3)}. `, INDENT);
@@ -159,7 +169,7 @@ function printFindings(screen: Screen, file: WasteFile, rows: number): void {
   if (unnamed > 0)
     printWrapped(
       screen,
-      `${plural(unnamed, "finding")} in code that has neither names nor lines: --all-frames shows ${unnamed === 1 ? "it" : "them"}`,
+      `${plural(unnamed, "finding")} in code without names and lines: --all-frames shows ${unnamed === 1 ? "it" : "them"}`,
       "  ",
       "  ",
       screen.paint.faint,
@@ -184,7 +194,7 @@ function printFindings(screen: Screen, file: WasteFile, rows: number): void {
       screen.print(screen.paint.faint("  Record with --contexts to see what calls them"));
   }
   if (folded.length > 0) {
-    screen.print("", screen.paint.heading("Harmless as a rule"));
+    screen.print("", screen.paint.heading("Usually harmless"));
     for (const { what, bytes, sites } of folded)
       printWrapped(
         screen,

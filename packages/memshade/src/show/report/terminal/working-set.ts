@@ -25,7 +25,7 @@ import type {
 import { printFindings } from "../findings.ts";
 import { curveSizes, footprintOf, linesOf, missRatioCurve } from "../json/locality.ts";
 import { type PathFrame, printCallers, printChain } from "./common/call-path.ts";
-import { printCost, printGaps, printWrapped } from "./common/header.ts";
+import { isOfNativeRun, printCost, printGaps, printWrapped } from "./common/header.ts";
 import { printModules } from "./common/modules.ts";
 import { Screen, type ScreenOptions } from "./common/screen.ts";
 import { sparkline } from "./common/sparkline.ts";
@@ -188,10 +188,15 @@ export function workingSetReport(profile: WorkingSetProfile, options: WorkingSet
   printGaps(screen, profile.notTracked);
   printModules(screen, profile.modules);
   if (profile.options.assumeAligned)
-    screen.print(paint.faint("Accesses were taken to be aligned as their hints say."));
+    screen.print(paint.faint("Accesses are assumed to be aligned as their hints say."));
   if (profile.instances.length === 0) screen.print("", "No module with a memory was run.");
   if (options.findings !== undefined) printFindings(screen, options.findings, options.noFindings);
   for (const instance of profile.instances) printInstance(screen, profile, instance, options);
+  if (isOfNativeRun(options.presence))
+    screen.print(
+      "",
+      paint.faint("Accesses to the stack and by the kernel are not counted: docs/tools/working-set.md"),
+    );
   printCost(screen, options.presence);
   return screen.text();
 }
@@ -364,7 +369,7 @@ function printLocality(screen: Screen, locality: LocalityRecord, rows: number | 
   if (rate < 1 && locality.cold < FEW_LINES)
     screen.print(
       paint.warning(
-        `A sample of ${plural(Math.round(locality.cold), "line")} says little: --locality-rate 1 follows all of them.`,
+        `The sample of ${plural(Math.round(locality.cold), "line")} is small: --locality-rate 1 records all lines.`,
       ),
     );
   printCurve(screen, locality);

@@ -82,7 +82,7 @@ describe("what a profile says that it does not cover", () => {
     expect(gaps({ modules: withAllocators })).toEqual([
       "app.wasm: Its blocks overlap.",
       "lib.wasm: No allocator was found, so its heap is not profiled.",
-      "x.wasm: The run did not bear out that its allocator is one: do not trust its blocks.",
+      "x.wasm: The functions taken for its allocator did not behave like one: its blocks are not reliable. --allocator names the right functions.",
     ]);
   });
 
@@ -96,15 +96,15 @@ describe("what a profile says that it does not cover", () => {
     expect(gaps({}, { overflow: { contexts: 7, blocks: 9 }, sites: sites.slice(1) })).toEqual([
       expect.stringContaining("The table of call paths was full: 7 allocations"),
       expect.stringContaining("The table of live blocks was full: 9 allocations"),
-      "1 of 4 call paths has no entry in run.json: taken for empty.",
+      "1 of 4 call paths has no entry in run.json and counts as empty.",
     ]);
   });
 
   it("advises no options for tables of native programs, which are as large as they are", () => {
     const native = { ...app!, object: { kind: "elf" as const, address: 0 } };
     expect(gaps({ modules: [native] }, { overflow: { contexts: 7, blocks: 1 } })).toEqual([
-      "The table of call paths was full: 7 allocations of further paths are counted together, as of unknown code.",
-      expect.stringContaining("1 allocation is counted, but in no peak"),
+      "The table of call paths was full: 7 allocations of further paths are counted together, as allocations of unknown code.",
+      expect.stringContaining("1 allocation is missing in the peak"),
     ]);
   });
 });

@@ -104,11 +104,11 @@ describe("AssemblyScript", () => {
   it("says what is missing where neither names nor the runtime's exports are there", async () => {
     const bare = findAllocator(await compile("--runtime", "incremental", "-O3"));
     expect(bare.how).toBe("none");
-    expect(bare.notes.join(" ")).toContain("built with --debug or --exportRuntime");
+    expect(bare.notes.join(" ")).toContain("build it with --debug or --exportRuntime");
     const unoptimised = findAllocator(await compile("--runtime", "minimal", "--exportRuntime"));
     expect(unoptimised.how).toBe("none");
     expect(unoptimised.notes.join(" ")).toContain(
-      "Where AssemblyScript's collector frees blocks was not found",
+      "The free function of AssemblyScript's collector was not found",
     );
   });
 });

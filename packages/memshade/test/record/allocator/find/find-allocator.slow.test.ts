@@ -409,7 +409,7 @@ describe("sources of knowledge", () => {
     );
     const plan = findAllocator(module);
     expect(plan.how).toBe("names");
-    expect(plan.notes).toEqual(["The module has no function that frees: no block ever ends."]);
+    expect(plan.notes).toEqual(["The module has no free function: all blocks stay live."]);
   });
 });
 
@@ -441,7 +441,7 @@ describe("refusals", () => {
       (func (export "b") (drop (call $take (i32.const 2))) (drop (call $length (i32.const 2))))
       (func (export "c") (drop (call $length (i32.const 2)))))`;
     expect(sentences(text)).toMatch(
-      /#INDEX\. An allocation function makes the memory larger; of those that take and return one number, most call take \(func\[1\]\)\.$/,
+      /#INDEX\. Possible allocation functions, by the number of calls: take \(func\[1\]\)\.$/,
     );
   });
 
@@ -454,14 +454,14 @@ describe("refusals", () => {
       Uint8Array.from([...bytes.subarray(0, 8), ...section, ...bytes.subarray(8)]),
     );
     expect(findAllocator(library).notes).toEqual([
-      expect.stringMatching(/^A dynamic library without an allocator of its own: the module that/),
+      expect.stringMatching(/^The module is a dynamic library without an allocator: the module that/),
     ]);
   });
 
   it("does not track a malloc without its free", () => {
     const text = `(module (memory 1) (func (export "malloc") (param i32) (result i32) (i32.const 8)))`;
     expect(sentences(text, false)).toContain(
-      "malloc is malloc (func[0]), but no function could be recognised as its free.",
+      "malloc is malloc (func[0]), but its free function was not found.",
     );
   });
 
@@ -518,10 +518,10 @@ describe("garbage collectors", () => {
   it("says that objects of the garbage-collection proposal are outside linear memory", () => {
     const withStruct = { ...plain, types: [...plain.types, { kind: "struct" as const, fields: [] }] };
     expect(findAllocator(withStruct)).toMatchObject({ how: "names" });
-    expect(findAllocator(withStruct).collector).toContain("the tool objects profiles them");
+    expect(findAllocator(withStruct).collector).toContain("--tool objects records them");
     const withoutMemory = { ...moduleFromText(`(module (func (export "run")))`), types: withStruct.types };
     expect(findAllocator(withoutMemory).collector).toContain(
-      "garbage-collected heap and has no linear memory",
+      "garbage-collected objects and no linear memory",
     );
   });
 

@@ -5,7 +5,7 @@ import { readProfile } from "../../../../src/record/host/loader.ts";
 import { instrument } from "../../../../src/record/tools/index.ts";
 import { programBytes } from "../../../programs/fixtures.ts";
 
-const NEVER = "The module has no function that frees: no block ever ends.";
+const NEVER = "The module has no free function: all blocks stay live.";
 
 describe("a module without names whose program never frees", () => {
   const original = programBytes("allocation/never-freed.stripped");

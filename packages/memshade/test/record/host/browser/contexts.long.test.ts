@@ -144,7 +144,7 @@ describe.skipIf(!isInstalled)("the modules of", () => {
     [
       "is not",
       [],
-      /runs without being profiled: the page forbids requests to itself \(--bypass-csp lifts that\)/,
+      /is not profiled: the page's content security policy forbids it \(--bypass-csp ignores the policy\)/,
     ],
     ["is with --bypass-csp", ["--bypass-csp"], /profile written/],
   ])("a page that forbids requests, compiled at once: it %s profiled", async (_what, args, said) => {

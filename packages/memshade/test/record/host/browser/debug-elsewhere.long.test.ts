@@ -67,7 +67,7 @@ describe.skipIf(!isInstalled)("debug information that a page's module has elsewh
     });
     expect(run?.heap).toMatchObject({ allocations: 5 });
     expect(stderr).toContain(
-      "app.wasm has its debug information in nowhere.wasm, which was not found: places may lack source lines.\n",
+      "app.wasm has its debug information in nowhere.wasm, which was not found: source lines may be missing.\n",
     );
   });
 

@@ -88,7 +88,7 @@ describe.skipIf(!isInstalled)("the end of a context", () => {
     expect(run?.end).toEqual({ kind: "exit", exitCode: 0 });
     expect(code).toBe(0);
     expect(stderr).toMatch(/profile written to .*\n/);
-    expect(stderr).toMatch(/page with all of it: file:\/\/.*report\.html\n$/);
+    expect(stderr).toMatch(/report page: file:\/\/.*report\.html\n$/);
   });
 
   it("comes later than a dump, which a busy worker is part of", async () => {

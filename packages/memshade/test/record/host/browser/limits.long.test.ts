@@ -139,7 +139,7 @@ describe.skipIf(!isInstalled)("a page at its limits", () => {
     await setTimeout(700);
     started.child.kill("SIGINT");
     const { stderr } = await ended(started, folder);
-    expect(stderr).toContain("ended at once: what was not read yet is missing\n");
+    expect(stderr).toContain("ended at once: figures that were not read yet are missing\n");
     expect(stderr).toContain(
       "1 instance of library.wasm lost: the run was ended before the tables were read\n",
     );

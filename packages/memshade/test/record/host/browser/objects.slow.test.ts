@@ -62,6 +62,6 @@ describe.skipIf(!isInstalled)("objects of a web page and of its workers", () => 
     const { folder } = await browse(LEFT, { args: ARGS });
     const { parts, notTracked } = objectsOf(folder);
     expect(parts[0]!.samples.settled).toBe(false);
-    expect(notTracked.join()).toContain("The engine was not asked to collect garbage");
+    expect(notTracked.join()).toContain("The engine did not collect all garbage");
   });
 });

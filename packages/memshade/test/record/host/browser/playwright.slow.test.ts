@@ -67,7 +67,7 @@ describe.skipIf(!isInstalled || !isBuilt)("Playwright with memshade in the place
       { cwd },
     );
     expect(stderr).toMatch(
-      /^memshade: the client wants to reach the browser by --remote-debugging-port=0: .*pipe.*\n$/,
+      /^memshade: the client connects to the browser by --remote-debugging-port=0: .*pipe.*\n$/,
     );
     expect(code).toBe(2);
   });

@@ -41,9 +41,9 @@ describe("memshade browser refuses in one line", () => {
   });
 
   it("an address that is none, and options that mean nothing in a page", async () => {
-    expect(await refused(["nonsense"])).toMatch(/nonsense: it is no address of a page/);
+    expect(await refused(["nonsense"])).toMatch(/nonsense: neither the address of a page/);
     expect(await refused(["not-there.html"])).toMatch(/not-there.html: .*, and no file/);
-    expect(await refused(["ftp://example.org/"])).toMatch(/it is no address of a page/);
+    expect(await refused(["ftp://example.org/"])).toMatch(/neither the address of a page/);
     expect(await refused(["--for", "soon", "localhost:1"])).toMatch(/It must be a time such as 10s/);
     expect(await refused(["--origin", "there", "localhost:1"])).toMatch(/--origin there: it is no origin/);
     expect(await refused(["--tool", "workingset", "--interval", "20ms", "localhost:1"])).toMatch(

@@ -6,7 +6,7 @@ it("--allocator is a mistake only where it fits none of the modules, by the firs
   expect(none.mistake).toBeUndefined();
   none.take('--allocator: the module has no function "a"');
   none.take("--allocator: #9 is imported");
-  expect(none.mistake).toMatch(/^--allocator: the module has no function "a"\. It fits no module/);
+  expect(none.mistake).toMatch(/^--allocator: the module has no function "a"\. --allocator fits no module/);
 
   const one = new OptionFit();
   one.take('--allocator: the module has no function "a"');

@@ -146,7 +146,7 @@ describe("a folder that is refused", () => {
     const names = readdirSync(run);
     expect(() => writeRunFolder(run, filesOf(2))).toThrow(
       new UserError(
-        `${run}: it holds what is no part of a finished run (${named}); name another folder with --out, or remove that`,
+        `${run} has other files than a finished run (${named}); name another folder with --out, or remove them`,
       ),
     );
     expect(readdirSync(run)).toEqual(names);
@@ -179,7 +179,7 @@ describe("a claim", () => {
     const claim = FolderClaim.take(run);
     expect(() => FolderClaim.take(run)).toThrow(
       new UserError(
-        `${run}: a run is going on in it (process ${process.pid}); wait for its end, or name another folder with --out`,
+        `${run}: another run is writing to it (process ${process.pid}); wait for its end, or name another folder with --out`,
       ),
     );
     claim.release();
@@ -219,7 +219,7 @@ describe("a claim", () => {
     const claim = leaveClaim(JSON.stringify({ pid: 1, host: "elsewhere", started: "" }));
     expect(() => FolderClaim.take(run)).toThrow(
       new UserError(
-        `${run}: a run is going on in it (process 1 on elsewhere); wait for its end, or name another folder with --out, or remove ${claim} if it has ended`,
+        `${run}: another run is writing to it (process 1 on elsewhere); wait for its end, or name another folder with --out, or remove ${claim} if it has ended`,
       ),
     );
   });

@@ -66,7 +66,7 @@ describe.skipIf(!canCompile)("live blocks of a native program", () => {
 
   it.each([
     ["kill", "it was ended by SIGKILL"],
-    ["call", "it ended in a way of its own, in which nothing runs at the end"],
+    ["call", "it ended without running its exit handlers"],
   ])("are not known to be either where its end is not seen: %s", (how, reason) => {
     const { stderr } = memshadeRun(folder, ["--out", how, program, how]);
     expect(unknown(how)).toEqual([

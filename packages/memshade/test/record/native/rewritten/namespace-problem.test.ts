@@ -26,7 +26,7 @@ function problemWith(files: Readonly<Record<string, string>>, step: number, erro
 
 it("a refused namespace is told with what allows it: an option of the container", () => {
   expect(problemWith({ ".dockerenv": "" }, STEP.unshare, EPERM)).toBe(
-    "the system gives out no namespace in which rewritten files can stand in the place of others (not permitted): start the container with --cap-add SYS_ADMIN, and with --security-opt apparmor=unconfined where AppArmor forbids to mount, or run it without --tool, which records its allocations alone",
+    "the system does not allow a mount namespace, in which instrumented files replace the originals (not permitted): start the container with --cap-add SYS_ADMIN, and with --security-opt apparmor=unconfined where AppArmor forbids to mount, or run it without --tool, to record only its allocations",
   );
 });
 

@@ -20,32 +20,32 @@ describe("the head of a report", () => {
 
   it("has how many functions ran as they are, of all files", () => {
     expect(notCounted([file(1, 0), file(2, 0)], NONE, true)).toEqual([
-      "3 functions of 23 ran as they are: stubs, frames of signals, what cannot be decoded, and what is data, too.",
+      "Accesses are not counted in 3 of 23 functions, which could not be instrumented: stubs, signal frames, and code that cannot be decoded or is also data.",
     ]);
   });
 
   it("has how many functions are too short for a jump", () => {
     expect(notCounted([file(0, 1)], NONE, true)).toEqual([
-      "1 function of 10 has no room for a jump to the rewritten code: called by a pointer, it runs as it is.",
+      "Accesses are not counted in 1 of 10 functions when they are called through a pointer: they have no room for a jump to the instrumented code.",
     ]);
     expect(notCounted([file(0, 2), file(0, 1)], NONE, true)).toEqual([
-      "3 functions of 20 have no room for a jump to the rewritten code: called by a pointer, they run as they are.",
+      "Accesses are not counted in 3 of 20 functions when they are called through a pointer: they have no room for a jump to the instrumented code.",
     ]);
   });
 
   it("names files with code that has no frames, the most of it first", () => {
     const library = { ...file(0, 0, 404807), original: "/lib/libx264.so" };
     expect(notCounted([file(0, 0, 300), library, file(0, 0)], NONE, true)).toEqual([
-      "Code that .eh_frame does not describe ran as it is, without being counted: libx264.so (404,807 bytes), program (300 bytes).",
+      "Accesses are not counted in code without unwind information (.eh_frame): libx264.so (404,807 bytes), program (300 bytes).",
     ]);
   });
 
   it("names files that were not rewritten, and those that were loaded later", () => {
     const refused = { ...file(0, 0), facts: { refused: "it has no segments" } };
     expect(notCounted([refused], { found: ["/lib/plugin.so"], made: ["/home/test"] }, false)).toEqual([
-      "1 file ran as it is, without being counted: program (it has no segments).",
-      "1 file that was loaded later ran as it is; they cannot be remembered: plugin.so.",
-      "1 file that was written meanwhile ran as it is: test.",
+      "Accesses are not counted in 1 file that could not be instrumented: program (it has no segments).",
+      "accesses are not counted in 1 file that was loaded later (dlopen); the next run neither: plugin.so.",
+      "Accesses are not counted in 1 file that was written during the run: test.",
     ]);
   });
 });

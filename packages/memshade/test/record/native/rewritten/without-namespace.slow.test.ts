@@ -35,7 +35,7 @@ describe.skipIf(!canCompile)("a program whose system gives out no namespace", ()
       ]);
       expect({ status, stdout }).toEqual({ status: alone.status, stdout: alone.stdout });
       expect(stderr).toContain(
-        "no namespace in which rewritten files can stand in the place of others (not permitted)",
+        "does not allow a mount namespace, in which instrumented files replace the originals (not permitted)",
       );
       expect(readFileSync(join(folder, tool, "run.json"), "utf8")).toContain(
         "/proc/self/exe leads to a copy of the program",
@@ -54,6 +54,8 @@ describe.skipIf(!canCompile)("a program whose system gives out no namespace", ()
   it("is refused where its children are to be recorded, too, with what helps", () => {
     const { status, stderr, stdout } = refused(["--tool", "heap", "--trace-children", inFolder("several")]);
     expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
-    expect(stderr).toMatch(/^memshade: the system gives out no namespace .*run it without --tool.*\n$/);
+    expect(stderr).toMatch(
+      /^memshade: the system does not allow a mount namespace.*run it without --tool.*\n$/,
+    );
   });
 });

@@ -63,6 +63,6 @@ describe("what cannot be started", () => {
     expect(saying(nobody)).toMatch(/names no interpreter/);
     expect(saying(lost)).toBe(`${lost}: its interpreter /no/such/interpreter: no such file`);
     expect(saying(itself)).toMatch(/name each other/);
-    expect(saying(setUp)).toMatch(/name the interpreter in front of the script/);
+    expect(saying(setUp)).toMatch(/put the interpreter before the script/);
   });
 });

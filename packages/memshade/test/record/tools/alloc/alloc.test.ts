@@ -55,11 +55,11 @@ describe("the tool alloc", () => {
     },
   );
 
-  it("counts no access, and says so before anything else", async () => {
+  it("counts no access, and marks them as unknown", async () => {
     const { run, raw, contexts } = await profileWasi(PROGRAMS[0], { tools: ["alloc"] });
     expect(run.heap!.heapAccesses + run.heap!.otherAccesses).toBe(0);
     expect(contexts.every(({ mib }) => mib.totalAccessCount === 0n)).toBe(true);
-    expect(run.heap!.notTracked![0]).toMatch(/^Accesses were not counted/);
+    expect(run.heap!.notTracked).toEqual([]);
     const { description } = heapProfileFromRaw(readRaw(raw), run, () => () => []);
     expect(description.unknownFields).toContain("totalAccessCount");
     expect(description.unknownFields).not.toContain("totalSize");
@@ -67,7 +67,7 @@ describe("the tool alloc", () => {
 
   it("is refused beside the heap profiler, which records all that it does", () => {
     expect(() => instrument(programBytes(PROGRAMS[0]), { tools: ["heap", "alloc"] })).toThrow(
-      "ask for one of them",
+      "choose one of them",
     );
   });
 

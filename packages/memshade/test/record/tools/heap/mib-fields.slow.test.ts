@@ -411,7 +411,7 @@ describe("neighbours", () => {
     heap.malloc(A, 4, "a");
     heap.malloc(A + 4, 4, "b");
     expect(heap.profiled.snapshot().notTracked).toEqual([
-      "1 time two live blocks lay in one 8-byte granule: their accesses cannot be told apart.",
+      "1 time two live blocks were in the same 8 bytes: their accesses cannot be separated.",
     ]);
     expect(heap.profiled.heap.liveBlocks).toBe(2);
   });
@@ -426,9 +426,7 @@ describe("neighbours", () => {
     heap.malloc(last, 17);
     heap.malloc(-16, 8);
     expect(heap.profiled.heap.allocations).toBe(1);
-    expect(heap.profiled.snapshot().notTracked).toEqual([
-      "2 blocks lay outside the memory that is followed.",
-    ]);
+    expect(heap.profiled.snapshot().notTracked).toEqual(["2 blocks were outside the recorded memory."]);
   });
 });
 

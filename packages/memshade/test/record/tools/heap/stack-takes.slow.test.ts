@@ -37,7 +37,7 @@ interface Host {
   call(): void;
 }
 
-/** What is taken of the stack when `program` has ended; `program` may set what the module calls. */
+/** Stack bytes taken at the end of `program`, which may set the function that the module calls. */
 function takesOf(program: (exports: Exports, host: Host) => void): readonly RunStackTakes[] {
   const host: Host = { call: () => {} };
   const profiled = new Profiled(MODULE, { imports: () => ({ host: { call: () => host.call() } }) });

@@ -217,7 +217,7 @@ describe("a module's static data", () => {
     const base = '(import "env" "__memory_base" (global $base i32)) (memory 1)';
     const moving = known(`${base} (data (global.get $base) "abc")`);
     expect(moving.statics).toBeUndefined();
-    expect(moving.notTracked.join()).toContain("static data has no fixed addresses");
+    expect(moving.notTracked.join()).toContain("static data are not counted by variable");
     const none = known("(memory 1)");
     expect(none.statics).toBeUndefined();
     expect(none.notTracked).toEqual([]);

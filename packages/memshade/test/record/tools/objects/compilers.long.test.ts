@@ -53,7 +53,7 @@ describe.skipIf(DART_FMT === undefined)("a program of the Dart compiler: dart_fm
     const plain = await startNode(["format.mjs"], { cwd }).ended;
     const profiled = await memshade(["node", "--out", "run", "format.mjs"], { cwd });
     expect({ ...profiled, stderr: "" }).toEqual({ ...plain, stderr: "" });
-    expect(profiled.stderr).toContain("the tool objects was chosen for it");
+    expect(profiled.stderr).toContain("it is recorded with the tool objects");
     const objects = OBJECTS_FILE.load(join(cwd, "run"));
     const boxed = objects.parts[0]!.types.find(({ name }) => name === "BoxedInt")!;
     expect(boxed.objects).toBeGreaterThan(100_000);
@@ -81,7 +81,7 @@ describe("a program of the Kotlin compiler", () => {
       copyFileSync(join(PROGRAMS, name), join(cwd, name));
     const { stdout, stderr } = await memshade(["run", "--out", "run", "library.wasm"], { cwd });
     expect(stdout).toBe("found 74556, lent 600, on shelf 3: 177\n");
-    expect(stderr).toContain("the tool objects was chosen for it");
+    expect(stderr).toContain("it is recorded with the tool objects");
     const objects = OBJECTS_FILE.load(join(cwd, "run"));
     const book = objects.parts[0]!.types.find(({ name }) => name === "Book")!;
     expect(book.objects).toBe(3000);

@@ -121,12 +121,12 @@ describe("programs as compilers write them", () => {
   it("are given the tool where nobody named one, and the heap profiler records nothing of them", () => {
     const { info } = instrument(moduleOf("kotlin"), { tools: ["heap"], chooseTool: true });
     expect(Object.keys(info.toolLayouts ?? {})).toEqual(["objects"]);
-    expect(info.notRecorded?.heap).toContain("it was given the tool objects");
+    expect(info.notRecorded?.heap).toContain("it is recorded with the tool objects");
     expect(info.notTracked.join()).not.toContain("garbage-collected heap");
   });
 
   it("without types of objects are refused in a sentence", () => {
     const { info } = instrument(Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0), { tools: ["objects"] });
-    expect(info.notRecorded?.objects).toContain("no types of garbage-collected objects");
+    expect(info.notRecorded?.objects).toContain("no garbage-collected objects");
   });
 });

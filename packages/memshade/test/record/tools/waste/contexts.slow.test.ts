@@ -338,7 +338,7 @@ describe("bounds", () => {
     // The number of 1.6 MB frames that fit into a GiB.
     expect(told.length / 2).toBe(Math.floor(2 ** 30 / (sites * 48 + 136)));
     expect(file.notTracked).toContain(
-      `The tables of calling contexts were full: ${large + small} accesses count without their context.`,
+      `The tables of call paths were full: ${large + small} accesses are counted without their call paths.`,
     );
   });
 

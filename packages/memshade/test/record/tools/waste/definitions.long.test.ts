@@ -291,7 +291,7 @@ for (const [engine, waste] of Object.entries(ENGINES)) {
         fields: '(memory $other (export "scratch") 1) (memory 1)',
       });
       expect(of.file.notTracked.join()).toContain(
-        "Only memory 0 of the module's 3 memories is followed: what happens in memory 1 (scratch), memory 2 is not counted.",
+        "Only memory 0 of the module's 3 memories is recorded: accesses to memory 1 (scratch), memory 2 are not counted.",
       );
       expect(of.store("M")).toMatchObject({ nof_stores: 1, bytes_written: 4, bytes_read: 4 });
       expect(of.store("A")).toMatchObject({ nof_stores: 2, bytes_read: 4, dead_exit: 4 });

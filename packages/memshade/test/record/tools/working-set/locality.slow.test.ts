@@ -35,7 +35,7 @@ function locality(
   return readLocality(shadow, tables, new WorkingSetReader(shadow, layout).read().accesses);
 }
 
-/** References to all lines: only those that follow another one to their line in straight code are left out. */
+/** Locality of all lines: only repeated references to a line in straight code are left out. */
 const all = (body: string, memory?: string) => locality(body, { rate: 1 }, memory);
 const sum = (entries: readonly [number, number][]) =>
   entries.reduce((total, [, weight]) => total + weight, 0);
@@ -49,7 +49,7 @@ const sweeps = (lines: number, rounds: number, stride = 64) => `
       (br_if $line (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (i32.const ${lines}))))
     (br_if $round (i32.lt_u (local.tee $j (i32.add (local.get $j) (i32.const 1))) (i32.const ${rounds}))))`;
 
-/** What the oracle says of a trace of lines. */
+/** Tables of the oracle for a trace of lines. */
 const ofTrace = (lines: readonly number[]) => {
   const { times, distances, lines: cold } = reuseOfTrace(lines);
   return { times: times.entries(), distances: distances.entries(), cold, sampled: lines.length };

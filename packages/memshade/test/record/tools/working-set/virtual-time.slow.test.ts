@@ -135,7 +135,7 @@ function clockOf(text: string) {
   const view = new DataView(memory.buffer);
   const accesses = () => (exports.accesses as WebAssembly.Global<"i32">).value;
   const ends: { clock: number; accesses: number }[] = [];
-  // At the end of an interval the module asks for the call stack, which is looked for by an error's text.
+  // The module asks for the call stack at the end of an interval; the host reads it from an error's text.
   const note = Error.prepareStackTrace;
   const limit = Object.getOwnPropertyDescriptor(Error, "stackTraceLimit");
   Object.defineProperty(Error, "stackTraceLimit", {

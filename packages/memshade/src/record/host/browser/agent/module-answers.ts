@@ -135,8 +135,8 @@ export class ModuleAnswers {
     this.#link.post({
       kind: "note",
       sentence: this.#settings.isWorker
-        ? "A module that a worker compiled at once runs without being profiled: nobody answered."
-        : "A module that a page compiled at once runs without being profiled: the page forbids requests to itself (--bypass-csp lifts that).",
+        ? "A module that a worker compiled synchronously is not profiled: the page did not answer."
+        : "A module that a page compiled synchronously is not profiled: the page's content security policy forbids it (--bypass-csp ignores the policy).",
     });
     return undefined;
   }

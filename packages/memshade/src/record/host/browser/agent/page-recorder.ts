@@ -327,7 +327,7 @@ export class Threads {
     if (known === undefined && !isOwn)
       this.#link.post({
         kind: "note",
-        sentence: `${info.name}: a thread got its memory by a way that is not followed: it is followed on its own.`,
+        sentence: `${info.name}: a thread got its memory in an unknown way and is recorded separately.`,
       });
     const { shadow, group } = known ?? this.#newPair(program, module, info);
     return { memory: shadow, group };

@@ -24,8 +24,8 @@ const NativeWorker = workerThreads.Worker;
 const START_WITHIN_MS = 10_000;
 
 const FAILED =
-  "the thread that records has failed: nothing is written. " +
-  "Where it said no reason, it was probably short of memory: --node-arg=--max-old-space-size=MIB gives it more";
+  "the recording thread has failed: nothing is written. " +
+  "If no reason is printed above, it probably ran out of memory: --node-arg=--max-old-space-size=MIB gives it more";
 
 /** Node's own way to end a process, without notifying the program. */
 type NodeProcess = typeof process & { reallyExit(code: number): never };

@@ -77,13 +77,20 @@ function handleNeighbours(slot: usize, address: Address, size: u32): void {
   }
   const first = load<u32>(slot, Slot.tag);
   if (first === 0) return;
-  for (let neighbour = recordOf(first); neighbour !== RECORDS; neighbour = RECORDS + load<u32>(neighbour, Record.next)) {
+  for (
+    let neighbour = recordOf(first);
+    neighbour !== RECORDS;
+    neighbour = RECORDS + load<u32>(neighbour, Record.next)
+  ) {
     const neighbourAddress = addressOf(neighbour);
     const neighbourEnd = neighbourAddress + load<u32>(neighbour, Record.size);
     // Counts live blocks that overlap or share a counter granule. The profile reports their number; their
     // accesses are not divided by guess.
     if (address < neighbourEnd && neighbourAddress < address + size) bump32(CONTROL, Control.overlaps, 1);
-    else if ((neighbourEnd - 1) >>> 3 === address >>> 3 || neighbourAddress >>> 3 === (address + size - 1) >>> 3)
+    else if (
+      (neighbourEnd - 1) >>> 3 === address >>> 3 ||
+      neighbourAddress >>> 3 === (address + size - 1) >>> 3
+    )
       bump32(CONTROL, Control.sharedGranules, 1);
   }
 }

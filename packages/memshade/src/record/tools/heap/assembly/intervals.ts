@@ -217,7 +217,11 @@ function joinChange(from: u32, start: u32, to: u32): u32 {
   const change = changeAt(from);
   const earlierIndex = load<u32>(noteOf(change));
   const earlier = changeAt(earlierIndex);
-  if (earlierIndex < start || earlierIndex >= to || load<u32>(earlier, Change.context) !== load<u32>(change, Change.context))
+  if (
+    earlierIndex < start ||
+    earlierIndex >= to ||
+    load<u32>(earlier, Change.context) !== load<u32>(change, Change.context)
+  )
     return moveChange(from, to);
   bump32(earlier, Change.allocations, load<u32>(change, Change.allocations));
   bump64(earlier, Change.allocatedBytes, load<u64>(change, Change.allocatedBytes));

@@ -159,7 +159,7 @@ function layoutOf(
 }
 
 const MOVING_DATA_SENTENCE =
-  "The module's static data has no fixed addresses, as its loader decides where it lies: accesses to it are not told by variable.";
+  "Accesses to static data are not counted by variable: the loader chooses its addresses.";
 
 interface RuntimeNeeds {
   layout: ShadowLayout;

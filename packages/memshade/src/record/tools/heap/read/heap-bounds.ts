@@ -22,18 +22,18 @@ export function boundsOfBlocks(instances: readonly ShadowTotals[]): Bound[] {
     bounds.push({
       figures: ["allocated", "peak", "accesses"],
       are: "least",
-      because: `${counted(unmatched, "release", "releases")} named blocks whose allocation was not seen`,
+      because: `${counted(unmatched, "block was freed", "blocks were freed")} whose allocation was not recorded`,
     });
   if (overlaps > 0)
     bounds.push({
       figures: ["peak", "left", "lost", "lives", "unused"],
       are: "either",
-      because: `${counted(overlaps, "block was", "blocks were")} handed out over live ones, whose release was not seen`,
+      because: `${counted(overlaps, "block was", "blocks were")} handed out over live ones, whose release was not recorded`,
     });
   if (outside > 0)
     bounds.push(
       ...unseenBounds(
-        `${counted(outside, "block")} lay outside the memory that is followed`,
+        `${counted(outside, "block was", "blocks were")} outside the recorded memory`,
         BLOCK_FIGURES.filter((figure) => figure !== "allocated"),
       ),
     );
@@ -47,7 +47,7 @@ export function boundsOfBlocks(instances: readonly ShadowTotals[]): Bound[] {
     bounds.push({
       figures: ["peak"],
       are: "most",
-      because: `peaks of ${instances.length} instances are added up, though they may have been at different times`,
+      because: `the peak is the sum of the peaks of ${instances.length} instances, which may have been at different times`,
     });
   return bounds;
 }

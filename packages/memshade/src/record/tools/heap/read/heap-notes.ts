@@ -65,7 +65,7 @@ export function sentencesOf(instances: readonly ShadowTotals[]): string[] {
     sum("meanwhile"),
     "allocation was",
     "allocations were",
-    " made while this was read, as the program went on: of those, and of blocks that were freed meanwhile, some are missing.",
+    " made while the tables were read: some of these, and some blocks that were freed meanwhile, are missing.",
   );
   const sized =
     sum("earlierSized") === 0
@@ -75,42 +75,42 @@ export function sentencesOf(instances: readonly ShadowTotals[]): string[] {
     sum("earlierFrees"),
     "block was",
     "blocks were",
-    ` freed that the memory begins with, from before the start${sized}: no other figure has them.`,
+    ` freed that were allocated before the start${sized}: no other figure counts them.`,
   );
   addSentence(
     sum("unmatchedFrees"),
-    "release named a block",
-    "releases named blocks",
-    " whose allocation was not seen.",
+    "block was freed",
+    "blocks were freed",
+    " whose allocation was not recorded.",
   );
   addSentence(
     sum("overlaps"),
     `of ${counted(sum("allocations"), "block")} was handed out over a live one`,
     `of ${counted(sum("allocations"), "block")} were handed out over live ones`,
-    ": the release of those was not seen, or the host has put back an earlier state of the memory.",
+    ": its release was not recorded, or the host has restored an earlier state of the memory.",
   );
   addSentence(
     sum("sharedGranules"),
     "time",
     "times",
-    " two live blocks lay in one 8-byte granule: their accesses cannot be told apart.",
+    " two live blocks were in the same 8 bytes: their accesses cannot be separated.",
   );
-  addSentence(sum("outside"), "block", "blocks", " lay outside the memory that is followed.");
+  addSentence(sum("outside"), "block was", "blocks were", " outside the recorded memory.");
   addSentence(
     sum("histogramsDropped"),
     "block is",
     "blocks are",
-    " missing from the histograms, whose memory was used up.",
+    " missing from the histograms, whose table was full.",
   );
   addSentence(
     sum("nearlyFullCounters"),
     "granule was",
     "granules were",
-    " accessed more than a billion times while in one block: counts of more than 2,147,483,647 wrap.",
+    " accessed more than 1,000,000,000 times: counts above 2,147,483,647 start again at 0.",
   );
   if (instances.length > 1)
     sentences.push(
-      `Peaks of ${instances.length} instances are added up, though they may have been at different times.`,
+      `The peak is the sum of the peaks of ${instances.length} instances, which may have been at different times: it is an upper bound.`,
     );
   return sentences;
 }

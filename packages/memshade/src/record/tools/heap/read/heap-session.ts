@@ -62,7 +62,7 @@ import {
 import type { ReachSums } from "./reach/reach-sums.ts";
 import { type ShadowContents, ShadowReader, type ShadowTotals } from "./read-shadow.ts";
 import { staticAccesses, staticsFile } from "./statics-file.ts";
-import { UNCOUNTED_SENTENCE, UNCOUNTED_SITE } from "./uncounted.ts";
+import { UNCOUNTED_SITE } from "./uncounted.ts";
 
 export interface HeapSnapshot {
   heap: RunHeap;
@@ -317,11 +317,7 @@ export class HeapSession implements ToolSession {
           ? { knownHost: true }
           : {}),
       },
-      notTracked: [
-        ...(this.#options.counters === "none" ? [UNCOUNTED_SENTENCE] : []),
-        ...sentencesOf(totals),
-        ...reachSentences(trusted),
-      ],
+      notTracked: [...sentencesOf(totals), ...reachSentences(trusted)],
       bounds: [...boundsOfBlocks(totals), ...reachBounds(trusted)],
       host,
       intervals: describeIntervals(trusted, table),

@@ -9,6 +9,3 @@ export const UNCOUNTED_SITE = {
   granulesTouched: 0,
   granules: 0,
 } as const satisfies Partial<RunSite>;
-
-export const UNCOUNTED_SENTENCE =
-  "Accesses were not counted (--tool alloc): nothing is known of how often, how densely or whether at all blocks were used.";

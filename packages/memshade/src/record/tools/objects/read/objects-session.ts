@@ -36,9 +36,9 @@ import { CallPaths, type CountedInstance, SiteContexts } from "./site-contexts.t
 export const OBJECTS_FILE = "objects.json";
 
 const CUT_SHORT =
-  "The program did not end by itself: where its code was stopped in the middle of a stretch that is counted as one, allocations and accesses of all of the stretch count.";
+  "The program did not end by itself: a basic block that was interrupted is counted as a whole.";
 const NOT_COLLECTED =
-  "The engine was not asked to collect garbage before all of the tables were read, or does not let itself be asked: objects that it has not taken away yet count as in use.";
+  "The engine did not collect all garbage before the end: objects that wait for the collector count as in use.";
 
 interface SessionInstance {
   readonly number: number;
@@ -147,7 +147,7 @@ export class ObjectsSession implements ToolSession {
       shadowBytes: allInstances.reduce((sum, { tables }) => sum + tables.usedBytes, 0),
       bounds: [
         ...(withoutCallers > 0
-          ? [placeBound(["objects", "in-use"], "there are more calling contexts than are kept")]
+          ? [placeBound(["objects", "in-use"], "the table of call paths was full")]
           : []),
         ...(parts.some(({ samples }) => samples.site.length > 0 && !samples.settled)
           ? [
@@ -174,7 +174,7 @@ export class ObjectsSession implements ToolSession {
     );
     if (withoutCallers > 0)
       sentences.push(
-        `${counted(withoutCallers, "object")} ${withoutCallers === 1 ? "counts" : "count"} without callers: there are more calling contexts than are kept.`,
+        `${counted(withoutCallers, "object")} ${withoutCallers === 1 ? "has" : "have"} no callers: the table of call paths was full.`,
       );
     if (end.kind === "trap" || end.kind === "signal") sentences.push(CUT_SHORT);
     const sampled = parts.filter(({ samples }) => samples.site.length > 0);
@@ -185,12 +185,9 @@ export class ObjectsSession implements ToolSession {
     );
     if (unknown > 0)
       sentences.push(
-        `Of ${counted(unknown, "object")} that ${unknown === 1 ? "was" : "were"} chosen it is not known whether ${unknown === 1 ? "it is" : "they are"} gone: the code that made them had not come to its end, or was gone itself.`,
+        `${counted(unknown, "tracked object")} could not be followed to the end, because the code that made ${unknown === 1 ? "it" : "them"} had not returned or was gone.`,
       );
-    if (parts.length > 1)
-      sentences.push(
-        "Accesses of one module to objects that another one made are counted with the module that accesses.",
-      );
+
     return [...new Set(sentences)];
   }
 
@@ -323,7 +320,7 @@ function frameDescriber(original: Uint8Array, facts: RunFacts): (offset: number)
 }
 
 function chosen({ module }: ModuleObjects, { modules }: RunFacts): string {
-  return `${modules[module]?.name ?? "module"} has garbage-collected objects and no allocator: the tool objects was chosen for it`;
+  return `${modules[module]?.name ?? "module"} has garbage-collected objects and no allocator: it is recorded with the tool objects`;
 }
 
 interface Amounts {

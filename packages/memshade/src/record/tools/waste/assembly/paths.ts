@@ -54,6 +54,7 @@ function find(hash: u32, frames: u32, places: usize): u32 {
 
 @inline
 function isSame(first: usize, second: usize, words: u32): bool {
-  for (let i: u32 = 0; i < words << 2; i += 4) if (load<u32>(first + i) !== load<u32>(second + i)) return false;
+  for (let i: u32 = 0; i < words << 2; i += 4)
+    if (load<u32>(first + i) !== load<u32>(second + i)) return false;
   return true;
 }

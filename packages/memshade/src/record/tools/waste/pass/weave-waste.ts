@@ -415,25 +415,25 @@ function unseenBy({ surroundings, isVisible, exact, wishes: { opaque } }: Weavin
   const { module, memory, allocator } = surroundings;
   const sentences: string[] = [];
   if (allocator.functions.length === 0)
-    sentences.push("No allocator was found: freed memory counts as memory that is still in use.");
+    sentences.push("No allocator was found: freed memory counts as still in use.");
   sentences.push(...otherMemoriesNote(module));
   const names = unknownImports(module, exact);
   if (opaque) {
     const importList = names.length === 0 ? "" : ` (imports: ${names.join(", ")})`;
     sentences.push(
-      `The host does not say what it reads: whatever is unread when it is in control counts as read by it${importList}.`,
+      `The host may read any memory: bytes that are unread when it is called count as read by the host${importList}.`,
     );
   } else if (names.length > 0 && isVisible)
-    sentences.push(`What these imports read and write is not seen: ${names.join(", ")}.`);
+    sentences.push(`Reads and writes of these imports are not counted: ${names.join(", ")}.`);
   const { shared } = memoryType(module, memory);
   if (memory < module.importedMemoryCount || shared) {
     const [why, others] = shared
       ? ["is shared", "other threads and modules"]
-      : ["comes from outside", "other modules"];
+      : ["is imported", "other modules"];
     sentences.push(
       opaque
-        ? `The memory ${why}: ${others} that share it are part of the host, and what they store is not seen.`
-        : `The memory ${why}: what ${others} load and store there is not seen.`,
+        ? `The memory ${why}: ${others} that use it count as part of the host, and their stores are not counted.`
+        : `The memory ${why}: loads and stores of ${others} are not counted.`,
     );
   }
   return sentences;

@@ -1,6 +1,6 @@
 import { type Bound, FIGURES, placeBound, unseenBounds } from "../../../../profile/model/bound.ts";
 import { headerBytes } from "../../../../profile/model/collected-objects.ts";
-import { agreeing, counted } from "../../../../profile/model/counted.ts";
+import { agreeing, counted, groupDigits } from "../../../../profile/model/counted.ts";
 import { namedModuleOf } from "../../../../profile/model/named-module.ts";
 import type { RunEnd } from "../../../../profile/model/run.ts";
 import { commandLine } from "../../../../profile/model/shell-words.ts";
@@ -167,7 +167,7 @@ function runsCutShort(contents: readonly WasteContents[]) {
       if (loops.length > names.length) names.push(`${loops.length - names.length} more`);
       const runs = loops.reduce((total, loop) => total + loop.runs, 0);
       return [
-        `${runs === 1 ? "A run of a loop" : `${runs} runs of loops`} did not end: what accesses did there is not counted (${names.join(", ")}). With --pairs it is.`,
+        `${runs === 1 ? "A loop" : `${groupDigits(runs)} loops`} did not end (${names.join(", ")}): accesses of the last iterations are not counted. --pairs counts them.`,
       ];
     },
   };
@@ -378,9 +378,9 @@ function boundsOfWaste(contents: readonly WasteContents[]): Bound[] {
   if (contents.some(({ grewBeyond }) => grewBeyond) || sum((of) => of.outside) > 0)
     bounds.push(...unseenBounds("the memory grew beyond what the waste tool follows", ["written", "dead"]));
   if (sum((of) => of.keysLost) > 0)
-    bounds.push(placeBound(["written", "dead"], "the tables of calling contexts were full"));
+    bounds.push(placeBound(["written", "dead"], "the tables of call paths were full"));
   if (sum((of) => of.contextsLeft) > 0)
-    bounds.push(placeBound(["written", "dead"], "seldom used places stand without their callers"));
+    bounds.push(placeBound(["written", "dead"], "rarely used sites have no callers"));
   return bounds;
 }
 
@@ -389,7 +389,9 @@ function sentencesOf(contents: readonly WasteContents[]): string[] {
     contents.reduce((total, of) => total + figure(of), 0);
   const sentences: string[] = [];
   if (contents.some(({ grewBeyond }) => grewBeyond))
-    sentences.push("The memory grew beyond what the waste tool follows: its figures are not reliable.");
+    sentences.push(
+      "The memory grew beyond the part that the waste tool covers: its figures are not reliable.",
+    );
   const heldAt = contents.find((of) => of.heldAt !== undefined)?.heldAt;
   const refused = refusedGrowth(contents);
   if (refused !== undefined) sentences.push(refused);
@@ -397,25 +399,27 @@ function sentencesOf(contents: readonly WasteContents[]): string[] {
   const outside = sum((of) => of.outside);
   if (outside > 0)
     sentences.push(
-      `${counted(outside, "operation")} on memory beyond what is followed ${agreeing(outside, "was", "were")} not counted.`,
+      `${counted(outside, "access", "accesses")} to memory beyond the covered part ${agreeing(outside, "was", "were")} not counted.`,
     );
   const lost = sum((of) => of.keysLost);
   if (lost > 0)
     sentences.push(
-      `The tables of calling contexts were full: ${counted(lost, "access counts without its context", "accesses count without their context")}.`,
+      `The tables of call paths were full: ${counted(lost, "access is counted without its call path", "accesses are counted without their call paths")}.`,
     );
   const contextsLeft = sum((of) => of.contextsLeft);
   if (contextsLeft > 0)
     sentences.push(
-      `${counted(contextsLeft, "seldom used place")} in contexts, ${counted(
+      `The table of call paths is limited: ${counted(contextsLeft, "rarely used site")} with ${counted(
         sum((of) => of.accessesLeft),
         "access",
         "accesses",
-      )}, ${agreeing(contextsLeft, "stands", "stand")} without their callers: what is told of contexts is bounded.`,
+      )} ${agreeing(contextsLeft, "has", "have")} no callers.`,
     );
   const pairsLost = sum((of) => of.pairsLost);
   if (pairsLost > 0)
-    sentences.push(`The table of pairs was full: ${counted(pairsLost, "byte is", "bytes are")} in no pair.`);
+    sentences.push(
+      `The table of pairs was full: ${counted(pairsLost, "byte belongs", "bytes belong")} to no pair.`,
+    );
   return sentences;
 }
 
@@ -537,7 +541,7 @@ export class WasteSession implements ToolSession {
     const notRecorded = unrecorded.filter(({ module }) => !this.#modules.has(module));
     const partly = unrecorded
       .filter(({ module }) => this.#modules.has(module))
-      .map(({ name, reason }) => named(name, `Not every instance is recorded. ${reason}`));
+      .map(({ name, reason }) => named(name, `Some instances are not recorded. ${reason}`));
     const refused = modules.flatMap(({ info, contents }) => {
       const sentence = refusedGrowth(contents);
       return sentence === undefined ? [] : { name: info.name, sentence };
@@ -554,7 +558,7 @@ export class WasteSession implements ToolSession {
       bounds: [
         ...boundsOfWaste(contents.map((of) => of.contents)),
         ...unrecorded.flatMap(({ name }) =>
-          unseenBounds(`the waste tool does not follow ${name}, or a part of it`, ["written", "dead"]),
+          unseenBounds(`the waste tool does not record ${name}, or a part of it`, ["written", "dead"]),
         ),
         ...refused.map(
           ({ name }): Bound => ({
@@ -576,7 +580,7 @@ export class WasteSession implements ToolSession {
 }
 
 const TRAPPED =
-  "The program trapped: accesses behind the trap in its basic block count once, though they did not happen. With --pairs they do not.";
+  "The program trapped: accesses after the trap in the same basic block are counted, though they did not happen. With --pairs they are not.";
 
 /** True if the host reads what remains in memory at the end: the memory of a library, not of a command. */
 function isVisibleAtExit(info: InstrumentedInfo): boolean {

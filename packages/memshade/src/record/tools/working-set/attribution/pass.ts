@@ -73,7 +73,9 @@ export function weaveAttribution(
   let fill = wanted.fill === true;
   let owners = wanted.owners === true;
   if (memory64 && (fill || owners)) {
-    notTracked.push("The module's memory is 64-bit: bytes of lines, and whose they are, are not followed.");
+    notTracked.push(
+      "The module's memory is 64-bit: the bytes used of each line and its owners are not recorded.",
+    );
     fill = false;
     owners = false;
   }

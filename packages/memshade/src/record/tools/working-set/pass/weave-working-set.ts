@@ -133,7 +133,7 @@ class WorkingSetWeaver {
           ? [BEYOND_SENTENCE]
           : []),
         ...(this.#regions.heapFrom < 0 && this.#regions.code === undefined
-          ? ["Where the heap begins is not known: lines of the heap are counted as static data."]
+          ? ["The start of the heap is not known: lines of the heap count as static data."]
           : []),
         ...(attribution?.notTracked ?? []),
       ],

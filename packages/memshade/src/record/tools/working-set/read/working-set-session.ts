@@ -1,5 +1,5 @@
 import { placeBound, unseenBounds } from "../../../../profile/model/bound.ts";
-import { counted } from "../../../../profile/model/counted.ts";
+import { counted, groupDigits } from "../../../../profile/model/counted.ts";
 import { namedModuleOf } from "../../../../profile/model/named-module.ts";
 import type { RunEnd, RunHostFrame } from "../../../../profile/model/run.ts";
 import { MEMSHADE_VERSION } from "../../../../profile/model/version.ts";
@@ -383,7 +383,9 @@ export class WorkingSetSession implements ToolSession {
     const unit = workingset.unit ?? "accesses";
     const lost = readings.reduce((sum, { readings: { lost } }) => sum + lost, 0);
     const notTracked = [
-      ...(lost > 0 ? [`${lost} snapshots of the working set found no room and are missing.`] : []),
+      ...(lost > 0
+        ? [`${groupDigits(lost)} snapshots of the working set are missing: their table was full.`]
+        : []),
       ...(readings.some(({ incomplete }) => incomplete) ? [CUT_SHORT] : []),
       ...new Set(
         readings.flatMap(({ instance, readings }) => {
@@ -420,18 +422,18 @@ export class WorkingSetSession implements ToolSession {
       },
       shadowBytes: profile.instances.reduce((sum, { profilerBytes }) => sum + profilerBytes, 0),
       bounds: [
-        ...(lost > 0 ? unseenBounds("snapshots of the working set found no room", ["lines"]) : []),
+        ...(lost > 0 ? unseenBounds("the table of snapshots was full", ["lines"]) : []),
         ...(readings.some(({ incomplete }) => incomplete)
           ? [
               {
                 figures: ["lines"] as const,
                 are: "either" as const,
-                because: "code of the program was stopped in the middle",
+                because: "the program was stopped inside its code",
               },
             ]
           : []),
         ...(readings.some(({ instance, readings }) => untracked(instance, readings).length > 0)
-          ? [placeBound(["lines"], "blocks, pieces of lines or contexts found no room in the tables")]
+          ? [placeBound(["lines"], "the tables of blocks, lines or call paths were full")]
           : []),
       ],
       files: [{ member: "workingset", name: WORKING_SET_FILE, contents: `${JSON.stringify(profile)}\n` }],
@@ -476,20 +478,23 @@ function untracked({ attribution: layout }: SessionInstance, readings: Readings)
   const sentences: string[] = [];
   if (layout.isLimited && memoryBytes > layout.covered)
     sentences.push(
-      `Memory from ${layout.covered} bytes on is too large for what follows single bytes: its lines have no fill and no owners.`,
+      `Lines beyond the first ${groupDigits(layout.covered)} bytes of memory have no owners, and their used bytes are not counted.`,
     );
   if (blocksLost > 0)
-    sentences.push(`${counted(blocksLost, "block")} found no room: their lines count as the heap's own.`);
+    sentences.push(`The table of blocks was full: lines of ${counted(blocksLost, "block")} have no owner.`);
   if (freedLost > 0)
     sentences.push(
-      `${counted(freedLost, "piece")} of freed blocks found no room: they count for who came behind.`,
+      `The table of freed blocks was full: ${counted(freedLost, "part")} of them count for the next owner.`,
     );
   if (ownedLost > 0)
     sentences.push(
-      `${counted(ownedLost, "piece")} of lines found no room: in longer intervals these lines count for their other pieces.`,
+      `The table of line owners was full: ${counted(ownedLost, "owner")} of parts of lines are missing in longer intervals.`,
     );
-  if (listsLost > 0) sentences.push(`${counted(listsLost, "interval")} found no room for their contexts.`);
-  if (keysLost > 0) sentences.push(`Intervals with very many contexts have some of them without names.`);
+  if (listsLost > 0)
+    sentences.push(
+      `The table of call paths was full: ${counted(listsLost, "interval has", "intervals have")} none.`,
+    );
+  if (keysLost > 0) sentences.push(`Intervals with very many call paths have some without names.`);
   return sentences;
 }
 

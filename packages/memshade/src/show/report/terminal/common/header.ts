@@ -107,7 +107,19 @@ export function printGaps(screen: Screen, sentences: readonly string[]): void {
     screen.print(screen.paint.warning(`  · … and ${gaps.length - limit} more: --wide shows them`));
 }
 
-/** A line of a report's head. The label is empty if it repeats the line above. */
+/** Returns how to have accesses counted, unless a gap has the reason why they cannot be. */
+function uncountedInWords({ description }: HeapProfile): string {
+  if (description.counters !== "none") return "not known";
+  const hasReason = description.notTracked.some((gap) => gap.startsWith("Accesses were not counted"));
+  return hasReason ? "not counted" : "not counted: --tool heap counts them";
+}
+
+/** Returns true if a run with this cost is of a native program, none of whose modules is rewritten in memory. */
+export function isOfNativeRun(presence: Presence | undefined): boolean {
+  return presence?.modules === 0;
+}
+
+/** A line of a report's head: what it is of, empty where the line above says it, and what there is to say. */
 export type HeadFact = readonly [label: string, value: string];
 
 export function printSummary(screen: Screen, profile: HeapProfile): void {
@@ -147,24 +159,22 @@ export function heapFacts(screen: Screen, profile: HeapProfile): HeadFact[] {
     "Accesses",
     knowsField(profile, "totalAccessCount")
       ? `${formatCount(heapAccesses)}${areAccessesCut(profile) ? " or more" : ""} to heap blocks${elsewhere}`
-      : (readAndWritten(profile) ?? (importedFrom === undefined ? "not known" : NOT_RECORDED)),
+      : (readAndWritten(profile) ?? (importedFrom === undefined ? uncountedInWords(profile) : NOT_RECORDED)),
   );
   line("Lifetimes", knowsField(profile, "totalLifetime") ? lifetimesInWords(clock) : NOT_RECORDED);
   if (importedFrom !== undefined) line("Recorded by", importedFrom);
-  if (counters !== undefined)
+  if (counters !== undefined && counters !== "none")
     line(
       "Counters",
       counters === "merged"
         ? "exact for every block (merged inside basic blocks)"
-        : counters === "exact"
-          ? "exact for every granule"
-          : "none: accesses were not counted",
+        : "exact for every granule",
     );
   if (host !== undefined && host.leftOut > 0) {
     const all = formatCount(host.asked + host.leftOut);
     line(
       "Callers",
-      `in JavaScript: ${formatCount(host.asked)} of ${all} calls asked; what has ≈ is estimated`,
+      `in JavaScript: sampled at ${formatCount(host.asked)} of ${all} calls; figures with ≈ are estimates`,
     );
   }
   const threads = threadsInWords(totals?.threads ?? []);

@@ -16,13 +16,13 @@ const LEAST_TEXT = 40;
 
 const TITLES: { readonly [Tool in SourceTable["tool"]]: string } = {
   heap: "Source lines that allocate",
-  waste: "Source lines that store and load in vain",
+  waste: "Source lines with wasted stores and loads",
   workingset: "Source lines of the working set",
   objects: "Source lines that make garbage-collected objects",
 };
 
 const NO_LINES =
-  "No line is known of a place that has such figures: there are none, the modules have no debug information, or they were not found again.";
+  "No source lines to show: the run has no such figures, or its modules have no debug information or were not found.";
 
 /** Returns the text of a source file, split into lines; undefined if the file was not found. */
 export type SourceReader = (file: string) => readonly string[] | undefined;
@@ -49,8 +49,7 @@ export function sourceReport(table: SourceTable, read: SourceReader, options: So
     const ofFile = shown.filter((line) => line.file === file);
     const text = read(file);
     screen.print("", heading(printable(file)));
-    if (text === undefined)
-      screen.print(faint("  (the file was not found: --path-map FROM=TO tells where it is)"));
+    if (text === undefined) screen.print(faint("  (the file was not found: --path-map FROM=TO finds it)"));
     screen.print(faint(heads));
     new FileLines(screen, columns, ofFile, text).print();
   }

@@ -35,7 +35,7 @@ import {
 } from "../../../../profile/model/format.ts";
 import type { HeapProfile } from "../../../../profile/model/heap-profile.ts";
 import type { IndexIntoContextTable } from "../../../../profile/model/indices.ts";
-import { knowsField } from "../../../../profile/model/known-fields.ts";
+import { isOfNativeProgram, knowsField } from "../../../../profile/model/known-fields.ts";
 import { type HotColdThresholds, LLVM_THRESHOLDS } from "../../../../profile/model/memprof/hot-cold.ts";
 import { NO_DRAG } from "../../../../profile/model/over-time/drag.ts";
 import { LEAK_KINDS, type LeakKind } from "../../../../profile/model/suppression.ts";
@@ -289,7 +289,7 @@ class HeapSections {
   #printDragged(finding: BlockMeasure | undefined): void {
     if (finding === undefined) return;
     if (finding.totalBlocks === 0) {
-      this.#quiet.push("no block is known to live long after its last access");
+      this.#quiet.push("no block was kept long after its last use");
       return;
     }
     const kept = this.#profile.description.totals?.keptAfterUse ?? NO_DRAG;
@@ -440,6 +440,8 @@ function printHints(screen: Screen, profile: HeapProfile, input: string, knowsSt
   screen.print("");
   if (screen.isShortened)
     screen.print(faint("Names and call paths are shortened: --wide shows them in full."));
+  if (isOfNativeProgram(profile) && knowsField(profile, "totalAccessCount"))
+    screen.print(faint("Accesses by the kernel and to static data are not counted: docs/native-programs.md"));
   const keys = [
     ...(leaks(profile) === undefined ? [] : ["left"]),
     ...(reachOf(profile) === undefined ? [] : ["lost"]),
@@ -479,13 +481,13 @@ function meaningOf({ kind }: LiveAmount, profile: HeapProfile): string {
   switch (kind) {
     case "definite":
       return reachOf(profile)?.hostMayHold === true
-        ? ". No pointer to them is left in the module's memory; only the host may still hold them: " +
+        ? ". No pointer to them is left in the module's memory; only the host may have one: " +
             "delete() or free() each as soon as it is done with."
         : ". No pointer to them is left: free each before the last pointer to it goes.";
     case "indirect":
       return ". Only lost blocks point to them: free them with those.";
     case "possible":
-      return ". No pointer to their beginning is left, or what local variables hold is not known.";
+      return ". Only pointers into the blocks are left, or local variables may point to them.";
     case "reachable":
       return "";
     case "suppressed":

@@ -44,7 +44,7 @@ export function printHotCold(
   // Compilers assume `notcold` by default, so these sites carry no information.
   const telling = sites.filter(({ type }) => type !== "notcold");
   for (const site of telling.slice(0, rows)) printSite(screen, profile, site);
-  if (telling.length === 0) screen.print("  every allocation call is not cold");
+  if (telling.length === 0) screen.print("  no allocation call is cold");
   if (telling.length > rows)
     screen.print(screen.paint.faint(`  … and ${telling.length - rows} more: -n N shows them`));
 }

@@ -45,7 +45,7 @@ export function printUnread(screen: Screen, profile: ObjectsProfile, rows: numbe
   }
   const fields = unreadFields(profile);
   if (fields.length > 0)
-    screen.print("", strong("Fields that nobody reads") + faint("  (bytes of all objects that were made)"));
+    screen.print("", strong("Fields that are never read") + faint("  (bytes of all objects that were made)"));
   const shownFields = shown(fields, ({ bytes }) => bytes, rows);
   for (const { name, each, bytes, objects, written, isOfLanguage } of shownFields) {
     const languageMark = isOfLanguage ? " (the language's)" : "";
@@ -56,7 +56,7 @@ export function printUnread(screen: Screen, profile: ObjectsProfile, rows: numbe
   more(screen, fields.length - shownFields.length, "field");
   const types = unreadTypes(profile);
   if (types.length > 0)
-    screen.print("", strong("Types that nobody reads") + faint("  (no field or element of any object)"));
+    screen.print("", strong("Types that are never read") + faint("  (no field or element of any object)"));
   const shownTypes = shown(types, ({ type }) => type.bytes, rows);
   for (const { type } of shownTypes) {
     const isWritten = type.fields.some(({ unwritten }) => !unwritten);

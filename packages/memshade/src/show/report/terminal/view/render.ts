@@ -150,7 +150,7 @@ export function renderTree(model: ViewModel, screen: TreeScreen, size: Size, pai
   const body = rows
     .slice(top, top + height)
     .map((row, index) => markedRow(line(row), top + index === cursor, size, paint));
-  const nothing = `Nothing was counted: no call path has ${metric.title}. s weighs by another figure`;
+  const nothing = `Nothing was counted: no call path has ${metric.title}. s changes the measure`;
   const shown = rows.length > 0 ? body : indented(nothing, size);
   return {
     left: `${TOOLS[model.stacks(choice).tool]} ${direction} ${metric.title}`,
@@ -179,7 +179,7 @@ export function renderFindings(model: ViewModel, screen: FindingsScreen, size: S
   return {
     left: `Findings of ${printable(input)}`,
     right: plural(findings.length, "finding"),
-    heads: "  what goes if it is mended, and where",
+    heads: "  amount saved by the fix, and where",
     body: [
       ...lines
         .slice(top, top + height)
@@ -238,15 +238,15 @@ function sourceLines(model: ViewModel, screen: SourceScreen, size: Size, paint: 
   const height = size.rows;
   const { file, line } = screen.path[screen.cursor] ?? {};
   if (file === undefined)
-    return { lines: indented("no source file is known of this code", size), top: 0, file: "no source" };
+    return { lines: indented("the source file of this code is not known", size), top: 0, file: "no source" };
   const name = printable(file);
   const text = model.contents.readSource(file);
   if (text === undefined || line === undefined)
     return {
       lines: indented(
         text === undefined
-          ? "the file was not found: --path-map FROM=TO tells where it is"
-          : "no line is known of this code",
+          ? "the file was not found: --path-map FROM=TO finds it"
+          : "the source line of this code is not known",
         size,
       ),
       top: 0,
@@ -293,6 +293,6 @@ export function gapLines(gaps: readonly string[], room: number, { columns }: Siz
     wrapWords(printable(gap), columns - 4).map((line, row) => (row === 0 ? "  · " : "    ") + line),
   );
   const allLines = ["", "! Read this first", ...lines];
-  const shown = allLines.length <= room ? allLines : ["", "! Not all was tracked: memshade report"];
+  const shown = allLines.length <= room ? allLines : ["", "! Figures have gaps: memshade report"];
   return shown.map((line) => paint.warning(line));
 }

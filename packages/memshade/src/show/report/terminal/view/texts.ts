@@ -16,8 +16,8 @@ export const KEYS: readonly (readonly [keys: string, does: string])[] = [
   ["Home End, g G", "to the first or last row"],
   ["Enter", "from a finding to its source line, then to its call tree"],
   ["f", "findings"],
-  ["t", "the call tree; in it: that of the next tool"],
-  ["/", "search; Enter begins, Esc gives it up"],
+  ["t", "open the call tree; in it: the tree of the next tool"],
+  ["/", "search; Enter starts it, Esc cancels it"],
   ["n N", "the next or previous place that matches"],
   ["Esc, Backspace, ←", "back to where you came from"],
   ["?, h", "this help"],
@@ -27,8 +27,8 @@ export const KEYS: readonly (readonly [keys: string, does: string])[] = [
   ["Enter", "open or close what is below the row"],
   ["→ ←", "open, or close and go to the row above"],
   ["e", "open everything below the row"],
-  ["s", "weigh by the next figure: bytes, peak, left, …"],
-  ["i", "turn it around: from places to their callers"],
+  ["s", "next measure: bytes, peak, left, …"],
+  ["i", "invert the tree: from sites to their callers"],
   ["a", "the source line of the row, as annotate in perf"],
 ];
 

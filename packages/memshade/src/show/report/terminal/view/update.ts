@@ -172,7 +172,7 @@ function toTree(model: ViewModel, state: ViewState, finding: Finding): ViewState
     const at = atPath(model, treeScreen(model, choice), place.path);
     if (at !== undefined) return pushed(state, at);
   }
-  const reason = isOfVariable ? "Static data was allocated by nobody" : "No call path leads there";
+  const reason = isOfVariable ? "Static data has no allocation site" : "No call path leads there";
   return { ...state, message: `${reason}: t shows the call tree` };
 }
 
@@ -205,8 +205,7 @@ function nextTool(model: ViewModel, state: ViewState): ViewState {
   const { stacks } = model.contents;
   if (screen.kind !== "tree")
     return pushed(state, treeScreen(model, { tool: 0, metric: 0, isInverted: false }));
-  if (stacks.length === 1)
-    return { ...state, message: `No other tool recorded call paths: ${stacks[0]!.tool} alone` };
+  if (stacks.length === 1) return { ...state, message: `Only ${stacks[0]!.tool} has call paths` };
   const tool = (screen.choice.tool + 1) % stacks.length;
   return shown(state, treeScreen(model, { tool, metric: 0, isInverted: screen.choice.isInverted }));
 }

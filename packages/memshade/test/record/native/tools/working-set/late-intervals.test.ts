@@ -34,7 +34,7 @@ describe("intervals that end late", () => {
       { start: 100 * MS, end: 150 * MS, scale: 0 },
     ];
     expect(lateIntervals(records, 20 * MS).join()).toMatch(
-      /^2 intervals of 3 took at least twice as long as asked, up to 85\.3 ms:/,
+      /^2 intervals of 3 took at least twice as long as requested, up to 85\.3 ms:/,
     );
   });
 

@@ -317,7 +317,7 @@ describe("several instances of one module", () => {
     });
     expect(modules.map(({ instances }) => instances)).toEqual([2]);
     expect(notTracked).toEqual([
-      "Peaks of 2 instances are added up, though they may have been at different times.",
+      "The peak is the sum of the peaks of 2 instances, which may have been at different times: it is an upper bound.",
     ]);
   });
 
@@ -475,7 +475,7 @@ describe("an allocator that was only guessed", () => {
     expect(confirmed()).toBe(true);
     const { heap, notTracked } = named.profiled.snapshot();
     expect(notTracked.join()).toContain("100 of 200 blocks were handed out over live ones");
-    expect(notTracked.join()).toContain("the host has put back an earlier state of the memory");
+    expect(notTracked.join()).toContain("the host has restored an earlier state of the memory");
     expect(heap).toMatchObject({ allocations: 200, frees: 100, liveBlocks: 100 });
     named.malloc(A, 8);
     expect(confirmed()).toBe(false);

@@ -166,7 +166,7 @@ export class Replay {
       unmatchedFrees === 0
         ? []
         : [
-            `${counted(unmatchedFrees, "release named a block", "releases named blocks")} whose allocation was not seen.`,
+            `${counted(unmatchedFrees, "block was freed", "blocks were freed")} whose allocation was not recorded.`,
           ],
     );
   }

@@ -28,22 +28,22 @@ describe("what a run with several modules does not see", () => {
   it("is said once where it holds for all of them, else with the module's name", () => {
     const said = saidOf({ "main.wasm": `${shared} ${malloc}`, "side.wasm": shared });
     expect(said).toEqual([
-      "The host does not say what it reads: whatever is unread when it is in control counts as read by it.",
-      "The memory comes from outside: other modules that share it are part of the host, and what they store is not seen.",
-      "side.wasm: No allocator was found: freed memory counts as memory that is still in use.",
+      "The host may read any memory: bytes that are unread when it is called count as read by the host.",
+      "The memory is imported: other modules that use it count as part of the host, and their stores are not counted.",
+      "side.wasm: No allocator was found: freed memory counts as still in use.",
     ]);
   });
 
   it("is what other threads do, where they share the memory", () => {
     for (const memory of ['(import "env" "memory" (memory 1 1 shared))', '(memory (export "m") 1 1 shared)'])
       expect(saidOf({ "app.wasm": memory })).toContain(
-        "The memory is shared: other threads and modules that share it are part of the host, and what they store is not seen.",
+        "The memory is shared: other threads and modules that use it count as part of the host, and their stores are not counted.",
       );
   });
 
   it("stands without a name in a run with one", () => {
     expect(saidOf({ "side.wasm": shared })[0]).toBe(
-      "No allocator was found: freed memory counts as memory that is still in use.",
+      "No allocator was found: freed memory counts as still in use.",
     );
   });
 });

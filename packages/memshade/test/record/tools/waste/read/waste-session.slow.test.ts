@@ -102,9 +102,9 @@ describe("a recording with the waste tool", () => {
       { tools: ["waste"] },
     );
     expect(wasteOf(grows).notTracked.join()).toMatch(
-      /The program asked for 4063 MiB of memory and did not get it: the shadow memory of the waste tool has room for \d+ MiB/,
+      /The program requested 4063 MiB of memory and did not get it: the waste tool covers at most \d+ MiB/,
     );
-    expect(grows.run.notTracked.join()).toMatch(/^The program asked for 4063 MiB/);
+    expect(grows.run.notTracked.join()).toMatch(/^The program requested 4063 MiB/);
   });
 
   for (const waste of [{}, { contexts: true }, { pairs: true }])
@@ -130,7 +130,7 @@ describe("a recording with the waste tool", () => {
       const { stores, notTracked } = wasteOf(grown);
       expect(stores).toMatchObject([{ bytes_written: 4, bytes_read: 4 }]);
       expect(notTracked.join()).toMatch(
-        /The program asked for 3751 MiB of memory and did not get it \(2 requests\): .* has room for \d+ MiB/,
+        /The program requested 3751 MiB of memory and did not get it \(2 requests\): .* covers at most \d+ MiB/,
       );
       expect(notTracked.join()).not.toMatch(/not reliable/);
     });
@@ -169,14 +169,14 @@ describe("a recording with the waste tool", () => {
     );
     expect(large.value).toBe(7);
     expect(wasteOf(large).notTracked.join()).toMatch(
-      /^The module's memory begins with 4096 MiB, of which the waste tool can follow \d+ MiB: it counts nothing of this module\. The other tools/,
+      /^The module's memory begins with 4096 MiB, more than the \d+ MiB that the waste tool can cover: it records nothing of this module\./,
     );
     const wide = await profile(
       wat(`(module (memory (export "memory") 24000) (func (export "f")))`),
       async (instantiate) => ((await instantiate()).exports as Exports).f(),
       { tools: ["waste"], waste: { pairs: true } },
     );
-    expect(wasteOf(wide).notTracked.join()).toMatch(/it counts nothing of this module/);
+    expect(wasteOf(wide).notTracked.join()).toMatch(/it records nothing of this module/);
   });
 
   it("refuses a memory from outside that is larger already", async () => {
@@ -187,7 +187,7 @@ describe("a recording with the waste tool", () => {
       { tools: ["waste"], waste: {} },
     );
     await expect(run).rejects.toThrow(
-      /memshade: The memory from outside has 1250 MiB, of which the waste tool can follow 1024 MiB: it counts nothing/,
+      /memshade: The memory from outside has 1250 MiB, more than the 1024 MiB that the waste tool can cover: it records nothing/,
     );
   });
 
@@ -229,8 +229,8 @@ describe("a recording with the waste tool", () => {
       expect([before.incomplete, inLoop.incomplete]).toEqual([undefined, pairs ? undefined : 1]);
       sentences.push(file.notTracked.filter((sentence) => /did not end|trapped/.test(sentence)).join(" "));
     }
-    expect(sentences[0]).toMatch(/A run of a loop did not end: .*\(fill \+0x[0-9a-f]+\)/);
-    expect(sentences[0]).toContain("accesses behind the trap in its basic block");
+    expect(sentences[0]).toMatch(/A loop did not end \(fill \+0x[0-9a-f]+\): /);
+    expect(sentences[0]).toContain("accesses after the trap in the same basic block");
     expect(sentences[1]).toBe("");
   });
 });

@@ -192,7 +192,7 @@ describe("the page of a run", () => {
       modules: [{ ...module!, start: 0n, end: 100_000n, allocator: { how: "none" as const, functions: [] } }],
     };
     const { hints, keys } = pageOfHeap(unknown).head;
-    expect(hints[0]).toMatch(/^No allocator was followed/);
+    expect(hints[0]).toMatch(/^No allocator was found/);
     expect(keys).toEqual([]);
   });
 

@@ -52,9 +52,9 @@ describe("the report of a run", () => {
 
   it("says when blocks are counted twice, and has no empty tables where no site is known", () => {
     const dumped = report(profileOfPicture(TIDY, {}, { allocations: 900 })).replace(/\s+/g, " ");
-    expect(dumped).toContain("The sites below add up to 100 allocations more than the run counted: a block");
+    expect(dumped).toContain("The sites below have 100 allocations too many: a block");
     const withoutSites = report(profileOfPicture("", {}, { allocations: 3 }));
-    expect(withoutSites).toContain("3 of 3 allocations belong to no site below.");
+    expect(withoutSites).toContain("3 of 3 allocations are at no site below.");
     expect(withoutSites).not.toContain("─");
   });
 

@@ -26,7 +26,7 @@ describe("the report of objects", () => {
 
   it("ranks what nobody reads", () => {
     expect(text).toContain("Node.debugName: 4 B in 1,000 objects, never read");
-    expect(text).toMatch(/Types that nobody reads.*\n +4.02 KiB {2}Text: 10 objects, never read/);
+    expect(text).toMatch(/Types that are never read.*\n +4.02 KiB {2}Text: 10 objects, never read/);
     expect(text).toMatch(/unread-field +3.91 KiB {2}in Node.debugName \(4 B in 1,000 objects\), never read/);
   });
 

@@ -80,7 +80,7 @@ describe("the viewer", () => {
     expect(screenOf("t", { stacks }).join("\n")).toContain("Allocations are not tracked.");
     expect(screenOf("t t", { stacks }).join("\n")).not.toContain("Allocations are not tracked.");
     const low = screenOf("", { stacks }, { columns: 40, rows: 7 });
-    expect(low.map((line) => line.trimEnd())).toContain("! Not all was tracked: memshade report");
+    expect(low.map((line) => line.trimEnd())).toContain("! Figures have gaps: memshade report");
   });
 
   it("leaves out keys that do not fit, and no sentence", () => {
@@ -89,7 +89,7 @@ describe("the viewer", () => {
     const path = { path: [{ function: "grow", file: "gone.c", line: 7 }] };
     const findings = [{ ...leak("grow", 7), place: path }];
     const words = screenOf("enter", { findings }, narrow).map((line) => line.trim());
-    expect(words.join(" ")).toContain("the file was not found: --path-map FROM=TO tells where it is");
+    expect(words.join(" ")).toContain("the file was not found: --path-map FROM=TO finds it");
   });
 
   it("goes from a finding to its source line and on to its call tree, and back", () => {
@@ -149,7 +149,7 @@ describe("the viewer", () => {
     const inverted = screenOf("t i");
     expect(inverted[0]).toContain("Heap callers by bytes allocated");
     expect(inverted[2]).toMatch(/450 B +97.8 % {2}[▸▾] grow/);
-    expect(last(screenOf("tt", { stacks: CONTENTS.stacks.slice(0, 1) }))).toContain("No other tool");
+    expect(last(screenOf("tt", { stacks: CONTENTS.stacks.slice(0, 1) }))).toContain(" has call paths");
   });
 
   it("shows the source line of a row of the tree", () => {
@@ -160,7 +160,7 @@ describe("the viewer", () => {
       "  ← parse (+0x210)",
       "  ← main (+0x110)",
     ]);
-    expect(source.join()).toContain("no source file is known");
+    expect(source.join()).toContain("the source file of this code is not known");
     expect(screenOf("t down down a escape")[0]).toContain("Heap by");
   });
 

@@ -5,7 +5,7 @@ import { UserError } from "../../../../../ground/bytes/errors.ts";
 import { loadDemangler } from "../../../../../names/load/demangler.ts";
 import { loadSymbolizer } from "../../../../../names/load/symbolizer.ts";
 import { type Bound, placeBound, unseenBounds } from "../../../../../profile/model/bound.ts";
-import { counted, groupDigits } from "../../../../../profile/model/counted.ts";
+import { counted } from "../../../../../profile/model/counted.ts";
 import type { NamedModule } from "../../../../../profile/model/named-module.ts";
 import { commandLine } from "../../../../../profile/model/shell-words.ts";
 import {
@@ -22,7 +22,6 @@ import { threadStacks } from "../../working-set/read/address-regions.ts";
 import {
   ADDRESS_BITS,
   ARENA,
-  SAMPLE_PERIOD,
   SAMPLED_BLOCK_SLOTS,
   SampledBlock,
   SHADOW_BITS,
@@ -233,14 +232,14 @@ class WasteFileMaker {
     const isContextLost = this.#recording.contexts === true && refusedSamples(this.#counts) > 0;
     return [
       ...(this.#unfollowed.unplaced > 0
-        ? unseenBounds("instructions found no room in the tables", ["written", "dead"])
+        ? unseenBounds("the tables of instructions were full", ["written", "dead"])
         : []),
       ...(stores > 0
         ? [
             {
               figures: ["dead"] as const,
               are: "least" as const,
-              because: "stores found no id of 16 bits left",
+              because: "all ids of stores were used",
             },
           ]
         : []),
@@ -251,49 +250,39 @@ class WasteFileMaker {
   #notTracked(): string[] {
     const { thread, unusual, unplaced } = this.#unfollowed;
     const { stores, dead } = this.#counts.withoutId(this.#unread);
-    const deadBytes = `${counted(dead, "dead byte is", "dead bytes are")} not told by place`;
+    const deadBytes = `${counted(dead, "dead byte belongs", "dead bytes belong")} to no site`;
     const note = (many: number, singular: string, plural: string): string[] =>
       many === 0 ? [] : [`${counted(many, singular, plural)}.`];
     return [
-      ...(this.#recording.includeStack === true ? [] : ["Accesses of the stack are not followed."]),
-      "What system calls may read or write counts as read.",
-      "Atomic instructions count as loads, and what they store as read.",
-      ...(this.#recording.contexts === true
-        ? [
-            `Contexts are estimated: of each block of code about one run in ${groupDigits(SAMPLE_PERIOD)} was looked at, more of those that run seldom. They add up to what was counted at each place.`,
-            ...note(
-              refusedSamples(this.#counts),
-              "look found no room for one more context and changed nothing",
-              "looks found no room for one more context and changed nothing",
-            ),
-          ]
-        : [
-            `Who calls the C library's functions that copy and fill (memcpy, memset, strcpy and the like) is estimated: of each block of their code about one run in ${groupDigits(SAMPLE_PERIOD)} was looked at, more of those that run seldom. What calls other code of libraries, --contexts tells.`,
-          ]),
+      ...note(
+        this.#recording.contexts === true ? refusedSamples(this.#counts) : 0,
+        "sample was dropped: the table of call paths was full",
+        "samples were dropped: the table of call paths was full",
+      ),
       ...note(
         this.#counts.unknownCalls(),
-        "system call was made of which nobody knows what memory it reaches: what it read counts as unread",
-        "system calls were made of which nobody knows what memory they reach: what they read counts as unread",
+        "system call has unknown effects on memory: bytes that it read count as unread",
+        "system calls have unknown effects on memory: bytes that they read count as unread",
       ),
       ...note(
         thread,
-        "instruction on data of threads (thread-local storage) is not followed",
-        "instructions on data of threads (thread-local storage) are not followed",
+        "instruction on thread-local data is not counted",
+        "instructions on thread-local data are not counted",
       ),
       ...note(
         unusual,
-        "instruction that reaches memory by masks, vectors of addresses and the like is not followed",
-        "instructions that reach memory by masks, vectors of addresses and the like are not followed",
+        "instruction with a mask or a vector of addresses (gather, scatter) is not counted",
+        "instructions with a mask or a vector of addresses (gather, scatter) are not counted",
       ),
       ...note(
         unplaced,
-        "instruction found no room in the tables and is not followed",
-        "instructions found no room in the tables and are not followed",
+        "instruction is not counted: the tables were full",
+        "instructions are not counted: the tables were full",
       ),
       ...note(
         stores,
-        `store that ran found no id of 16 bits left: ${deadBytes}`,
-        `stores that ran found no id of 16 bits left: ${deadBytes}`,
+        `store has no id, because all 65,536 were used: ${deadBytes}`,
+        `stores have no id, because all 65,536 were used: ${deadBytes}`,
       ),
     ];
   }
@@ -437,9 +426,7 @@ function unreadBytes(counts: string, places: ProcessPlaces): Float64Array {
       maxBuffer: 2 * UNREAD_COUNTS_BYTES,
     });
     if (status !== 0 || stdout.length !== UNREAD_COUNTS_BYTES)
-      throw new UserError(
-        `what nobody has read could not be counted: ${error?.message ?? `${counts} is not readable`}`,
-      );
+      throw new UserError(`cannot count the unread bytes: ${error?.message ?? `${counts} is not readable`}`);
     const words = new BigInt64Array(new Uint8Array(stdout).buffer);
     return Float64Array.from(words, Number);
   } finally {

@@ -1,5 +1,5 @@
 import { type Bound, unseenBounds } from "../../../../../profile/model/bound.ts";
-import { counted } from "../../../../../profile/model/counted.ts";
+import { counted, groupDigits } from "../../../../../profile/model/counted.ts";
 import type { CpuSamples } from "../../../../../profile/model/cpu.ts";
 import { NONE } from "../../../../../profile/model/indices.ts";
 import type { NamedModule } from "../../../../../profile/model/named-module.ts";
@@ -23,13 +23,9 @@ import type { IntervalRecords, NativeWorkingSetSession } from "./native-session.
 
 const NS_PER_MS = 1e6;
 const MOST_FRAMES = 48;
-const ALONE = `The program has waited ${PATIENCE} seconds for the end of an interval in vain: the last one has all that it touched from there on, and accesses of then are not counted.`;
+const ALONE = `The end of an interval was not recorded within ${PATIENCE} seconds: the last interval holds all lines touched from then on, and its accesses are not counted.`;
 const RACES =
-  "Threads lose counts of accesses that they make at the same time, a few per cent as a rule: intervals have more accesses than they say, and two runs differ.";
-const ESTIMATED =
-  "Owners are told by lines, when an interval ends: one that several blocks lie in is divided by their bytes in it, touched or not, and one whose blocks have ended counts for these.";
-const NOT_SEEN =
-  "Accesses of the stack by the stack pointer, of thread-local data, and by vectors of addresses are not seen, nor is what the system reads and writes. What lies unaligned across two lines is counted by the first one, unless it is a vector.";
+  "Accesses of threads at the same time may count as one, usually a few percent: intervals contain more accesses than stated, and runs differ.";
 
 export interface DescribedWorkingSet {
   profile: WorkingSetProfile;
@@ -96,17 +92,15 @@ export function describeNative(
     modules: [...run.modules],
     instances: [instance],
     notTracked: [
-      NOT_SEEN,
-      ...(owners === undefined ? [] : [ESTIMATED]),
       ...(timing.unit === "accesses" && run.threads > 1 ? [RACES] : []),
       ...(timing.unit === "accesses" ? [] : lateIntervals(records, timing.interval)),
       ...(session.isAlone ? [ALONE] : []),
       ...(refused === 0
         ? []
-        : [`${counted(refused, "stretch of lines", "stretches of lines")} found no room to be looked at.`]),
+        : [`${counted(refused, "range of lines is", "ranges of lines are")} missing: the tables were full.`]),
     ],
   };
-  const bounds = refused === 0 ? [] : unseenBounds("stretches of lines found no room", ["lines"]);
+  const bounds = refused === 0 ? [] : unseenBounds("the tables of lines were full", ["lines"]);
   return { profile, description: { unit: timing.unit, ...options }, bounds };
 }
 
@@ -119,7 +113,7 @@ export function lateIntervals(
   if (late.length === 0) return [];
   const longest = Math.max(...late.map(({ start, end }) => end - start));
   return [
-    `${counted(late.length, "interval")} of ${records.length} took at least twice as long as asked, up to ${inMs(longest)}: lines are looked at late while the program starts, where the machine is busy, and where a look takes longer than that.`,
+    `${counted(late.length, "interval")} of ${groupDigits(records.length)} took at least twice as long as requested, up to ${inMs(longest)}: the machine was busy, the program was starting, or reading the lines took longer than an interval.`,
   ];
 }
 

@@ -16,7 +16,7 @@ export type LookThrough = () => KnownReach | undefined;
 
 /** Reason for a host that cannot read the program's memory when a profile is taken. */
 export const OUT_OF_REACH: UnknownReach = {
-  unknown: "the program was running or gone, and nobody else can read its memory",
+  unknown: "the program was running or had ended, so its memory could not be read",
 };
 
 /**
@@ -99,8 +99,8 @@ export function reachSentences(instances: readonly Looked[]): string[] {
   );
   if (unseen > 0)
     sentences.push(
-      `${counted(unseen, "block is", "blocks are")} possibly lost only, as the program ended or was looked at inside of its ` +
-        "functions: what only their variables point to cannot be seen.",
+      `${counted(unseen, "block is", "blocks are")} counted as possibly lost because functions were still running: their local variables ` +
+        "may point to them.",
     );
   return sentences;
 }

@@ -93,10 +93,9 @@ export function lookThrough(
   if (!isMemory(program)) return undefined;
   const reader = new ShadowReader(shadow, layout, info);
   if (reader.hasSeveralInstances) return { unknown: "the variables of other threads cannot be seen" };
-  if (reader.hasUnfollowedBlocks)
-    return { unknown: "there are blocks beyond --max-blocks, which may point to them" };
+  if (reader.hasUnfollowedBlocks) return { unknown: "blocks beyond --max-blocks may point to them" };
   if (info.sharedMemory && info.acrossThreads !== true)
-    return { unknown: "threads share the memory, and each was followed on its own" };
+    return { unknown: "threads share the memory, and each was recorded separately" };
   const live = columnsOf(sortedBlocks(reader));
   const blocks = new BlockList(live.starts, live.sizes);
   const values = roots.globals.map((name) => addressIn(exports[name]));

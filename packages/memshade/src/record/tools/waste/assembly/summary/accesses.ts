@@ -136,7 +136,8 @@ export function writeRange(address: u32, size: u32, site: u32, equal: bool): voi
 function holdSame(first: u32, second: u32, size: u32): bool {
   for (; size >= 8; size -= 8, first += 8, second += 8)
     if (programLoad64(first) !== programLoad64(second)) return false;
-  for (; size !== 0; size--, first++, second++) if (programLoad8(first) !== programLoad8(second)) return false;
+  for (; size !== 0; size--, first++, second++)
+    if (programLoad8(first) !== programLoad8(second)) return false;
   return true;
 }
 

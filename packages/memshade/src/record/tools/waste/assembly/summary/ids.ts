@@ -177,7 +177,10 @@ function resolve(address: u32, size: u32, field: usize): void {
   const overflowed = i16x8.splat(<i16>(OVERFLOW | 1));
   const end = address + size;
   while (address !== end) {
-    if (end - address >= 8 && !v128.any_true(i16x8.eq(v128.or(v128.load(address << 1), lowestBits), overflowed))) {
+    if (
+      end - address >= 8 &&
+      !v128.any_true(i16x8.eq(v128.or(v128.load(address << 1), lowestBits), overflowed))
+    ) {
       address += 8;
       continue;
     }

@@ -119,7 +119,9 @@ export function looped(trips: u32, loop: u32, base: u32): void {
   if (trips === 0) return;
   fetch(loop, count, trips, base);
   if (trips <= SHORT) takeTurns(0, count, trips);
-  else for (let remainingTrips = trips; remainingTrips !== 0; ) remainingTrips -= run(count, min(remainingTrips, CHUNK));
+  else
+    for (let remainingTrips = trips; remainingTrips !== 0; )
+      remainingTrips -= run(count, min(remainingTrips, CHUNK));
 }
 
 function fetch(loop: usize, count: u32, trips: u32, base: u32): void {
@@ -376,7 +378,10 @@ function countAlike<T>(address: u32, stride: u32, trips: u32, id: u32): u32 {
   const idVector = i16x8.splat(<i16>id);
   let count: u32 = 0;
   for (; count + 4 <= trips; count += 4, address += stride * 4) {
-    const first = v128.or(differ(address, sizeof<T>(), idVector), differ(address + stride, sizeof<T>(), idVector));
+    const first = v128.or(
+      differ(address, sizeof<T>(), idVector),
+      differ(address + stride, sizeof<T>(), idVector),
+    );
     const last = v128.or(
       differ(address + stride * 2, sizeof<T>(), idVector),
       differ(address + stride * 3, sizeof<T>(), idVector),

@@ -155,7 +155,6 @@ export function entryAt(number: u32): usize {
   return FREED + number * FREED_BYTES;
 }
 
-
 /**
  * Returns the bytes of a line that were touched in the open interval, as bits of a u64; the first byte is the lowest.
  */

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { hotPlaces } from "../../../../../src/explain/analyses/cpu.ts";
-import { cpuReportJson } from "../../../../../src/show/report/json/cpu-report.ts";
-import { createPaint } from "../../../../../src/show/report/terminal/common/paint.ts";
-import { cpuReport } from "../../../../../src/show/report/terminal/cpu.ts";
-import { cpuPictureOf } from "../../cpu-picture.ts";
+import { hotPlaces } from "../../../../src/explain/analyses/cpu.ts";
+import { cpuReportJson } from "../../../../src/show/report/json/cpu-report.ts";
+import { createPaint } from "../../../../src/show/report/terminal/common/paint.ts";
+import { cpuReport } from "../../../../src/show/report/terminal/cpu.ts";
+import { cpuPictureOf } from "../cpu-picture.ts";
 
 const SCREEN = { paint: createPaint(false), width: 80, isWide: false, input: "run" };
 const PROFILE = cpuPictureOf({

@@ -5,8 +5,8 @@ import { sourceOfBytes } from "../../../../src/ground/bytes/byte-source.ts";
 import { FormatError } from "../../../../src/ground/bytes/errors.ts";
 import { nodeZstd } from "../../../../src/names/stacks/recordings/named-samples.ts";
 import { type PerfRecord, readPerfData } from "../../../../src/profile/formats/perf-data/index.ts";
-import { DumpWriter } from "./dump-pictures.ts";
-import { comm, drawPerfData, finishedRound, mmap2, record, sample } from "./perf-data-pictures.ts";
+import { DumpWriter } from "../dumps/dump-pictures.ts";
+import { comm, drawPerfData, finishedRound, mmap2, record, sample } from "../dumps/perf-data-pictures.ts";
 
 async function recordsOf(
   file: Uint8Array,

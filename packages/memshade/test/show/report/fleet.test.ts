@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { placesInWords } from "../../../../src/show/report/fleet.ts";
+import { placesInWords } from "../../../src/show/report/fleet.ts";
 
 const frame = (name: string, line: number) => ({ name, file: "a.c", line });
 const XMALLOC = frame("xmalloc", 4);

@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { FindingPlace } from "../../../../src/explain/findings/finding-kind.ts";
-import type { Finding } from "../../../../src/explain/findings/index.ts";
-import { findingInWords, printFindings } from "../../../../src/show/report/findings.ts";
-import { createPaint } from "../../../../src/show/report/terminal/common/paint.ts";
-import { Screen } from "../../../../src/show/report/terminal/common/screen.ts";
-import { expectFits } from "../../../support/expect-fits.ts";
+import type { FindingPlace } from "../../../src/explain/findings/finding-kind.ts";
+import type { Finding } from "../../../src/explain/findings/index.ts";
+import { findingInWords, printFindings } from "../../../src/show/report/findings.ts";
+import { createPaint } from "../../../src/show/report/terminal/common/paint.ts";
+import { Screen } from "../../../src/show/report/terminal/common/screen.ts";
+import { expectFits } from "../../support/expect-fits.ts";
 
 const PARSE: FindingPlace = {
   path: [{ function: "parse(char const*)", file: "/src/parse.c", line: 88 }, { function: "main" }],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { readObjects } from "../../../../src/profile/model/objects.ts";
-import { someObjects } from "../../../objects-picture.ts";
+import { readObjects } from "../../../src/profile/model/objects.ts";
+import { someObjects } from "../../objects-picture.ts";
 
 describe("objects.json", () => {
   it("is read as it was written", () => {

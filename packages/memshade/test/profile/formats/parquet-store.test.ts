@@ -5,7 +5,7 @@ import {
   type StoreRow,
   tableOf,
   writeTable,
-} from "../../../../src/profile/formats/parquet-store.ts";
+} from "../../../src/profile/formats/parquet-store.ts";
 
 async function readBack(bytes: Uint8Array): Promise<Record<string, unknown>[]> {
   return parquetReadObjects({ file: bytes.slice().buffer });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { writeSpeedscope } from "../../../../src/profile/formats/speedscope.ts";
-import type { SampleProfile } from "../../../../src/profile/model/sample-profile.ts";
-import { sampleProfileOf } from "../../../sample-picture.ts";
+import { writeSpeedscope } from "../../../src/profile/formats/speedscope.ts";
+import type { SampleProfile } from "../../../src/profile/model/sample-profile.ts";
+import { sampleProfileOf } from "../../sample-picture.ts";
 
 interface SpeedscopeProfile {
   type: string;

@@ -1,13 +1,13 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { FormatError } from "../../../../src/ground/bytes/errors.ts";
-import { isHeaptrack, readHeaptrack } from "../../../../src/profile/formats/heaptrack.ts";
-import type { HeapProfile } from "../../../../src/profile/model/heap-profile.ts";
-import { framesOfContext } from "../../../../src/profile/model/stacks.ts";
+import { FormatError } from "../../../src/ground/bytes/errors.ts";
+import { isHeaptrack, readHeaptrack } from "../../../src/profile/formats/heaptrack.ts";
+import type { HeapProfile } from "../../../src/profile/model/heap-profile.ts";
+import { framesOfContext } from "../../../src/profile/model/stacks.ts";
 
 const fixture = (name: string) =>
-  readFileSync(fileURLToPath(new URL(`../../../fixtures/imports/${name}`, import.meta.url)), "utf8");
+  readFileSync(fileURLToPath(new URL(`../../fixtures/imports/${name}`, import.meta.url)), "utf8");
 const TEXT = fixture("small.heaptrack");
 
 const read = (text: string): HeapProfile => readHeaptrack(new TextEncoder().encode(text));

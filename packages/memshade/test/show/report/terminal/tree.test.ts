@@ -1,14 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { callTree } from "../../../../../src/explain/call-tree/call-tree.ts";
-import { weightedStacks } from "../../../../../src/explain/call-tree/weighted-stacks.ts";
-import { stacksOf } from "../../../../../src/explain/measures/index.ts";
-import type { HeapProfile } from "../../../../../src/profile/model/heap-profile.ts";
-import { createPaint } from "../../../../../src/show/report/terminal/common/paint.ts";
-import { callTreeReport } from "../../../../../src/show/report/terminal/tree.ts";
-import { profileOfPicture } from "../../../../heap-picture.ts";
-import { expectFits } from "../../../../support/expect-fits.ts";
-import { heapProfile } from "../../arbitrary.ts";
+import { callTree } from "../../../../src/explain/call-tree/call-tree.ts";
+import { weightedStacks } from "../../../../src/explain/call-tree/weighted-stacks.ts";
+import { stacksOf } from "../../../../src/explain/measures/index.ts";
+import type { HeapProfile } from "../../../../src/profile/model/heap-profile.ts";
+import { createPaint } from "../../../../src/show/report/terminal/common/paint.ts";
+import { callTreeReport } from "../../../../src/show/report/terminal/tree.ts";
+import { profileOfPicture } from "../../../heap-picture.ts";
+import { expectFits } from "../../../support/expect-fits.ts";
+import { heapProfile } from "../arbitrary.ts";
 
 interface Wanted {
   depth?: number;

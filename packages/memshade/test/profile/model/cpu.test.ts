@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { UserError } from "../../../../src/ground/bytes/errors.ts";
-import { type CpuSamples, readCpuSamples } from "../../../../src/profile/model/cpu.ts";
+import { UserError } from "../../../src/ground/bytes/errors.ts";
+import { type CpuSamples, readCpuSamples } from "../../../src/profile/model/cpu.ts";
 
 const FILE: CpuSamples = {
   schema: "memshade-cpu",

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { UserError } from "../../../../src/ground/bytes/errors.ts";
-import { readSuppressions } from "../../../../src/profile/formats/suppressions.ts";
+import { UserError } from "../../../src/ground/bytes/errors.ts";
+import { readSuppressions } from "../../../src/profile/formats/suppressions.ts";
 
 const read = (text: string) => readSuppressions(text, "app.supp");
 

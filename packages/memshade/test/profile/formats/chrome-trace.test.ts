@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { writeChromeTrace } from "../../../../src/profile/formats/chrome-trace.ts";
-import type { CounterTrack } from "../../../../src/profile/model/sample-profile.ts";
+import { writeChromeTrace } from "../../../src/profile/formats/chrome-trace.ts";
+import type { CounterTrack } from "../../../src/profile/model/sample-profile.ts";
 
 const TRACK: CounterTrack = {
   group: "heap of app",

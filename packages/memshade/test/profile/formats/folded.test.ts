@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { UserError } from "../../../../src/ground/bytes/errors.ts";
-import { writeFolded } from "../../../../src/profile/formats/folded.ts";
-import { sampleProfileOf } from "../../../sample-picture.ts";
+import { UserError } from "../../../src/ground/bytes/errors.ts";
+import { writeFolded } from "../../../src/profile/formats/folded.ts";
+import { sampleProfileOf } from "../../sample-picture.ts";
 
 const folded = (picture: string): string => [...writeFolded(sampleProfileOf(picture))].join("");
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { writeHeapProfile } from "../../../../src/profile/formats/v8-heap-profile.ts";
-import { SampleProfileBuilder } from "../../../../src/profile/model/sample-profile.ts";
-import { sampleProfileOf } from "../../../sample-picture.ts";
-import { readStacks } from "../../../show/exports/readers.ts";
+import { writeHeapProfile } from "../../../src/profile/formats/v8-heap-profile.ts";
+import { SampleProfileBuilder } from "../../../src/profile/model/sample-profile.ts";
+import { sampleProfileOf } from "../../sample-picture.ts";
+import { readStacks } from "../../show/exports/readers.ts";
 
 const VALUE_TYPES = [
   { type: "blocks", unit: "count" },

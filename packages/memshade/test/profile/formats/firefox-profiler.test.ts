@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { writeFirefoxProfiler } from "../../../../src/profile/formats/firefox-profiler.ts";
-import type { SampleProfile } from "../../../../src/profile/model/sample-profile.ts";
-import { sampleProfileOf } from "../../../sample-picture.ts";
+import { writeFirefoxProfiler } from "../../../src/profile/formats/firefox-profiler.ts";
+import type { SampleProfile } from "../../../src/profile/model/sample-profile.ts";
+import { sampleProfileOf } from "../../sample-picture.ts";
 
 type Columns = Record<string, (number | null)[]>;
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import type { NativeStacks } from "../../../../../src/profile/model/native-stacks.ts";
-import { nativeStacksText } from "../../../../../src/show/report/terminal/stacks.ts";
+import type { NativeStacks } from "../../../../src/profile/model/native-stacks.ts";
+import { nativeStacksText } from "../../../../src/show/report/terminal/stacks.ts";
 
 it("texts of a dump have nothing that terminals obey", () => {
   const hostile = "\u001b]0;title\u0007\u009b31m\u202e\n";
