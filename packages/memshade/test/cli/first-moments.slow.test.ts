@@ -140,7 +140,7 @@ describe.skipIf(!isBuilt || !isNative)("the first moments of a run", () => {
     });
     expect({ status, stdout }).toEqual({ status: 0, stdout: "ran\n" });
     expect(stderr).toMatch(
-      /^memshade: \S+ runs without being profiled: the limit ulimit -v is 3072000000 bytes, and .*; raise it\n$/,
+      /^memshade: \S+ runs without being profiled: the limit ulimit -v is 3072000000 bytes, .*; raise it\n$/,
     );
   });
 });

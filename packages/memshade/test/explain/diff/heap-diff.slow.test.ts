@@ -177,7 +177,7 @@ describe("a limit of growth", () => {
       expect(() => parseGrowthLimit(text), text).toThrow("--fail-on takes one of");
     const raw = rawProfileOfPicture("main > parse  1 x 8");
     expect(() => exceededTotals(diffHeaps(before, raw, "site").changes, parseGrowthLimit("peak+1"))).toThrow(
-      "peak is not known in both profiles",
+      "the profiles do not both have peak",
     );
   });
 });

@@ -15,7 +15,7 @@ describe.skipIf(!canCompile)("the head of a native run's report", () => {
     compileProgram("sandboxed.c", program);
     expect(memshadeRun(folder, ["--quiet", "--out", out, program])).toMatchObject({ status: 3, stderr: "" });
     expect(runIn(out).heap).toMatchObject({ allocations: 10, liveBlocks: 10 });
-    expect(told()).not.toContain("ended early");
+    expect(told()).not.toContain("incomplete call path");
   });
 
   it("names the program that one has replaced itself by, unless that is recorded, too", () => {

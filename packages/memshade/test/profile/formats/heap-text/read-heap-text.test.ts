@@ -28,7 +28,7 @@ describe("a heap profile in text", () => {
     // 1 / (1 − e^(−1024 / 524288)) = 512.5 blocks per sampled block.
     const { totals } = read(jemalloc(524_288, "0: 0")).description;
     expect(totals).toMatchObject({ liveBlocks: 1025, liveBytes: 1_049_600 });
-    expect(gaps(jemalloc(524_288, "0: 0"))).toMatch(/one for 524,288 bytes/);
+    expect(gaps(jemalloc(524_288, "0: 0"))).toMatch(/one sample for 524,288 bytes/);
   });
 
   it("without what was allocated in all says so, and has no 0", () => {
@@ -83,7 +83,7 @@ describe("a heap profile in text", () => {
     expect(asked).toEqual(["/opt/server+4096 4011ff", "/opt/server+4096 4012ff"]);
     expect(strings).toEqual(expect.arrayContaining(["at_4011ff", "at_4012ff"]));
     expect(description.notTracked.join("\n")).not.toMatch(/no name/);
-    expect(gaps(jemalloc(1, "5: 4096"))).toMatch(/2 places have no names: --binary-path/);
+    expect(gaps(jemalloc(1, "5: 4096"))).toMatch(/2 places have no names: give the program and its libraries with --binary-path/);
   });
 
   it.each([

@@ -201,7 +201,7 @@ describe("a claim", () => {
     const borrowed = FolderClaim.take(run, ownIdentity());
     borrowed.write(filesOf(1));
     borrowed.release();
-    expect(() => FolderClaim.take(run)).toThrow(/going on/);
+    expect(() => FolderClaim.take(run)).toThrow(/another run is writing/);
     claim.release();
     expect(readdirSync(home)).toEqual(["run"]);
     expect(heapIn(run)).toEqual([1]);
@@ -239,7 +239,7 @@ describe("a claim", () => {
     const script = `
       import { FolderClaim } from ${JSON.stringify(module)};
       try { FolderClaim.take(process.argv[1]); process.stdout.write("mine"); }
-      catch (error) { process.stdout.write(error.message.includes("going on") ? "theirs" : error.stack); }
+      catch (error) { process.stdout.write(error.message.includes("another run is writing") ? "theirs" : error.stack); }
       process.stdin.resume();`;
     const children = Array.from({ length: 4 }, () =>
       spawn(process.execPath, ["--input-type=module", "-e", script, run], { stdio: ["pipe", "pipe", 2] }),

@@ -58,7 +58,7 @@ describe("samples of call paths", () => {
   it("count those that were due before them as lost, and stand for them", () => {
     process.interrupt(machine.interrupted, { missed: 3 });
     expect(read()).toMatchObject({ lost: 3, samples: { periods: [4] } });
-    expect(read().notTracked[0]).toMatch(/^3 samples of 4 were lost: /);
+    expect(read().notTracked[0]).toMatch(/^3 of 4 samples were lost: /);
   });
 
   it("are left out where they fall into the recording, and told", () => {
@@ -69,7 +69,7 @@ describe("samples of call paths", () => {
   it("end early at code that nothing is known of, and say so", () => {
     process.interrupt({ ...machine.interrupted, address: 0x1234_5678 });
     expect(read()).toMatchObject({ endedEarly: 1 });
-    expect(read().notTracked).toEqual([expect.stringMatching(/ended early/)]);
+    expect(read().notTracked).toEqual([expect.stringMatching(/has an incomplete call path/)]);
   });
 
   it("wait for nothing inside of a hook: its thread may have locked the tables", () => {
@@ -105,10 +105,10 @@ describe("samples of call paths", () => {
     expect(process.view.getBigUint64(Sampling.refused, true)).toBe(1n);
   });
 
-  it("are cut where stacks are deeper than is kept", () => {
+  it("are cut where stacks are deeper than the recorded limit", () => {
     for (let depth = 0; depth < 1100; depth++) machine.call(1, 8, 0);
     process.interrupt(machine.interrupted);
     expect(pathOf(0)).toHaveLength(1024);
-    expect(read().notTracked).toEqual([expect.stringMatching(/deeper than is kept/)]);
+    expect(read().notTracked).toEqual([expect.stringMatching(/deeper than the recorded limit/)]);
   });
 });

@@ -32,7 +32,7 @@ it("a program of a sanitizer is refused with a tool, whose addresses that takes"
 
 it("without one, it is refused where the sanitizer is a library that must come first", () => {
   expect(() => checkSanitizer(programWith("__asan_init"), false)).toThrow(
-    /AddressSanitizer, which wants to be/,
+    /AddressSanitizer, whose library must be/,
   );
   expect(() => checkSanitizer(programWith("__asan_init!", "__tsan_init"), false)).not.toThrow();
 });
