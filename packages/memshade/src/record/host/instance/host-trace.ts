@@ -5,7 +5,9 @@ export interface TraceFrame {
   /** Position of the call in its script. Equal frames are recognized by it, without line and column. */
   readonly position: number;
   readonly isAsync: boolean;
-  /** For a module's code: the instance, or another value by which the engine distinguishes instances. */
+  /**
+   * Value by which the engine distinguishes instances in a module's code: the instance itself, where the engine gives it.
+   */
   readonly instance: unknown;
   describe(): DescribedFrame;
 }
@@ -152,7 +154,7 @@ export function parseTrace(text: string | undefined): TraceFrame[] | undefined {
     const found = V8_LINE.exec(line) ?? OTHER_LINE.exec(line);
     if (found === null) return [];
     const [, isAsync, name, script, row, column] = found;
-    // For code of modules, the function's number and the offset in it follow the address.
+    // The function's number and the offset in it follow the address in frames of modules.
     const [file, inModule] = script.split(":wasm-function[");
     const address = inModule === undefined || file.startsWith("wasm:") ? file : `wasm:${file}`;
     return [
