@@ -112,7 +112,7 @@ export interface FindingKind<F extends Found = Found> {
   readonly kind: F["kind"];
   /** Synonyms. */
   readonly also?: readonly string[];
-  /** One or two sentences: the glossary's text. */
+  /** Text of the glossary, at most two sentences. */
   readonly meaning: string;
   /** Action to take, as an imperative sentence that names its object. */
   readonly advice: string;

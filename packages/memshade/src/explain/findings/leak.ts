@@ -137,7 +137,7 @@ type LeakFacts = Omit<LeakFinding, "kind" | "tool" | "unit" | "part">;
  */
 function liveFindings(profile: HeapProfile, { suppressedBlocks }: SiteColumns): LeakFacts[] {
   const { end, importedFrom } = profile.description;
-  // Other tools do not record how a program ended, but write their file only when it has.
+  // Imported files do not record how a program ended, but their tools write them only after its end.
   const hasEnded =
     importedFrom === undefined ? end?.kind === "exit" && end.isLater !== true : end === undefined;
   const live = leaks(profile);
@@ -264,7 +264,7 @@ function hostFindings(profile: HeapProfile, site: SiteColumns, places: readonly 
   const isOwn = ({ place: { sum, heldBytes } }: HostFinding): boolean => {
     const inOthers = inMade + inFilled - sum("behindLostBytes");
     const parts = sum("indirectlyLostBytes");
-    // At most half of the parts may belong to reported objects of other sites.
+    // Reported objects of other sites may hold at most half of the parts.
     if (parts <= heldBytes || parts <= 2 * (hanging - inOthers)) return true;
     return 2 * parts > inFilled && parts <= inFilled;
   };

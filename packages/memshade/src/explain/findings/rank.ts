@@ -82,7 +82,7 @@ function keyOf({ kind, place }: Finding): string {
   return `${isOfBlocks(kind) ? "blocks" : kind} ${placeKey(place)}`;
 }
 
-/** For blocks, the library function that makes them is a second location. */
+/** Returns the keys of a finding. Findings on blocks have a second location: the library function that makes the blocks. */
 function keysOf(finding: Finding): string[] {
   const { kind, place } = finding;
   const own = keyOf(finding);

@@ -28,7 +28,7 @@ export interface WasteFile {
   /** Profiled command, quoted for a shell. */
   command: string;
   modules?: NamedModule[] | undefined;
-  /** Other modules of the run, and the reason as a sentence. */
+  /** Modules of the run that were not recorded, and the reason as a sentence. */
   notRecorded?: { module: number; name: string; reason: string }[] | undefined;
   options: WasteFileOptions;
   totals: WasteTotals;

@@ -177,7 +177,7 @@ export interface ShadowLayout {
   control: number;
   /** State of the sampling of the host's stacks. */
   hostEntries?: number;
-  /** What the host takes of the program's stack; absent: it cannot take any, or nobody sees that. */
+  /** Table of the host's takes of the program's stack. Absent if the host can take none or if they are not recorded. */
   stackTakes?: StackTakesTable;
   shapes: number;
   mibs: number;

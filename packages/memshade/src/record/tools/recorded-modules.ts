@@ -11,7 +11,7 @@ export class RecordedModules {
   readonly all: RecordedModule[] = [];
   /** Tables that live instances share, by the instance's number. */
   readonly #groups = new Map<number, string>();
-  /** Instances added so far, released ones included. */
+  /** Number of instances added so far, including released ones. */
   instanceCount = 0;
 
   /** Adds an instance, and its module if it is the first one. */
@@ -38,12 +38,12 @@ export class RecordedModules {
     return [...this.#groups.values()].includes(group);
   }
 
-  /** Sizes of the modules as they were rewritten, bytes: together. */
+  /** Total size of the rewritten modules, bytes. */
   get rewrittenBytes(): number {
     return this.all.reduce((sum, { info }) => sum + (info.rewrittenBytes ?? info.originalBytes), 0);
   }
 
-  /** The modules as `run.json` has them, without what tools find in them. */
+  /** Returns the modules as in `run.json`, without the results of tools. */
   describe(): RunModule[] {
     const names = distinctNames(this.all.map(({ info }) => info));
     return this.all.map((module, index) => describeModule(module, index, names));
@@ -55,7 +55,7 @@ export class RecordedModules {
       const bytes = typeof original === "function" ? original : () => original;
       return this.all.push({ info, original: bytes, path, instances: 0 }) - 1;
     }
-    // One that could not be followed is told of, whichever instance it was.
+    // If one instance of the module could not be followed, the module reports that.
     const module = this.all[known];
     if (info.notRecorded !== undefined)
       module.info = { ...module.info, notRecorded: { ...info.notRecorded, ...module.info.notRecorded } };
@@ -69,7 +69,7 @@ function describeModule(
   names: readonly string[],
 ): RunModule {
   const { how, functions, refused, doubtful, further, layers } = info.allocator;
-  // Glue code makes modules for single functions: beside a module that is followed they are no news.
+  // Glue code makes modules for single functions. Beside a followed module they are not worth a report.
   const isNegligible = info.codeBytes <= TRAMPOLINE_BYTES && how === "none" && names.length > 1;
   return {
     index,

@@ -11,44 +11,44 @@ import type { ModuleRuns } from "./waste/read/site-runs.ts";
 export interface SourcePlace {
   readonly function?: string | undefined;
   readonly file?: string | undefined;
-  /** 0: not known. */
+  /** 0 if unknown. */
   readonly line: number;
-  /** Its function is declared to give memory of no type in particular to whoever says how much. */
+  /** True if its function is declared to return memory of no particular type, in a size that the caller chooses. */
   readonly handsOutMemory?: boolean | undefined;
-  /** The line is that of an earlier place: this one has none. */
+  /** True if the place has no line of its own: the line is that of an earlier place. */
   readonly approximate?: boolean | undefined;
   readonly column?: number | undefined;
-  /** First line of the function; 0: not known. */
+  /** First line of the function; 0 if unknown. */
   readonly startLine?: number | undefined;
-  /** The functions that the place is inlined into, the innermost first. */
+  /** Functions into which the place is inlined, innermost first. */
   readonly outer?: readonly SourcePlace[] | undefined;
 }
 
-/** Finds the places of a module's code offsets; undefined for a module without debug information. */
+/** Returns a function from a module's code offset to its place; undefined for a module without debug information. */
 export type LinesOf = (original: Uint8Array) => ((offset: number) => SourcePlace | undefined) | undefined;
 
-/** The type of blocks that the call at a code offset allocates, by their smallest and largest size. */
+/** Returns the type of blocks that the call at a code offset allocates. `smallest`, `largest`: sizes of these blocks. */
 export type TypeAt = (offset: number, smallest: number, largest: number) => BlockType | undefined;
 
-/** Finds the types of a module's blocks; undefined for a module without debug information. */
+/** Returns the function for a module's block types; undefined for a module without debug information. */
 export type TypesOf = (original: Uint8Array) => TypeAt | undefined;
 
-/** An instance of a run, as the recorder and the sessions of the tools name it. */
+/** An instance of a run, as the recorder and the sessions of the tools identify it. */
 export interface InstanceHandle {
   readonly number: number;
   /** Index of its module in the run. */
   readonly module: number;
   /** Number of the thread that runs it. Default 0. */
   readonly thread?: number | undefined;
-  /** Its place among the instances that share its tables. */
+  /** Position among the instances that share its tables. */
   readonly place?: SharedPlace | undefined;
 }
 
-/** Where an instance stands among those that share its tables. */
+/** Position of an instance among those that share its tables. */
 export interface SharedPlace {
-  /** Names the tables. */
+  /** Identifies the tables. */
   group: string;
-  /** Its number among the instances that share them. */
+  /** Number of the instance among those that share the tables. */
   local: number;
 }
 
@@ -57,53 +57,53 @@ export interface RecordedModule {
   info: InstrumentedInfo;
   readonly original: () => Uint8Array;
   readonly path: string | null;
-  /** Instances so far, those that are gone included. */
+  /** Number of instances so far, including those that are gone. */
   instances: number;
 }
 
-/** What a tool needs to know of the run to describe what it recorded. */
+/** Facts about the run that a tool needs to describe its recording. */
 export interface RunFacts {
   /** The program and its arguments. */
   command: readonly string[];
-  /** The modules of the run, with what tools before this one found in them; `InstanceHandle.module` is an index into them. */
+  /** Modules of the run, with the results of earlier tools in them. `InstanceHandle.module` is an index into them. */
   modules: readonly RunModule[];
   /** The same modules as they were recorded. */
   recorded: readonly RecordedModule[];
-  /** Undefined where nobody can read debug information. */
+  /** Undefined if debug information cannot be read. */
   linesOf: LinesOf | undefined;
   typesOf?: TypesOf | undefined;
   describeFrame?: DescribeHostFrame | undefined;
 }
 
-/** What one tool recorded up to a moment. */
+/** Results of one tool up to a moment. */
 export interface ToolSnapshot {
-  /** How it measured: becomes `tools.<tool>` of run.json. */
+  /** Method and options of the tool: becomes `tools.<tool>` of run.json. */
   description: ToolDescription | HeapTool;
-  /** Its files in the run folder, under their members of `files`. */
+  /** Files of the tool in the run folder, under their members of `files`. */
   files: readonly RunPartFile[];
-  /** Shadow memory and tables that it touched, bytes, about. */
+  /** Shadow memory and tables that the tool touched, bytes, approximately. */
   shadowBytes: number;
-  /** The members of run.json that only a tool with blocks has. */
+  /** Members of run.json that only a tool with blocks has. */
   heap?: RunPart["heap"];
-  /** What it found in each module. */
+  /** Results of the tool for each module. */
   found?: readonly Partial<RunModule>[];
-  /** Sentences: what the program did not get because of the tool. What other tools recorded is of such a run, too. */
+  /** Sentences about what the program did not get because of the tool. Figures of other tools are affected too. */
   keptBack?: string[];
-  /** Which figures are no exact counts. */
+  /** Figures that are not exact counts. */
   bounds?: Bound[];
-  /** Sentences that whoever ran the program should see at once: what the tool kept from working. */
+  /** Sentences for the user at the end of the program: functions that the tool kept from working. */
   warnings?: string[];
-  /** How often what is in the modules ran, for later runs of them. */
+  /** Execution counts of sites in the modules, for later runs of these modules. */
   siteRuns?: ModuleRuns[];
 }
 
-/** Everything one tool recorded in one run, read from the tool's own memories. */
+/** Recording of one tool in one run, read from the tool's own memories. */
 export interface ToolSession {
-  /** Names its memories, and its description in `tools` of run.json. */
+  /** Identifies the tool's memories, and its description in `tools` of run.json. */
   readonly tool: ToolName;
   /**
-   * Adds an instance that has a memory of the tool. `info.toolLayouts[tool]` says what lies where in it, and in `tables`,
-   * its further memories.
+   * Adds an instance that has a memory of the tool. `info.toolLayouts[tool]` is the layout of that memory and of `tables`,
+   * the tool's further memories.
    */
   addInstance(
     handle: InstanceHandle,
@@ -112,25 +112,25 @@ export interface ToolSession {
     original: Uint8Array | (() => Uint8Array),
     tables: readonly WebAssembly.Memory[],
   ): void;
-  /** A thread tells of stacks of its own that have entered instances. */
+  /** Adds stacks of a thread that have entered instances. */
   learnStacks?(thread: number, told: ToldStacks): void;
-  /** The instance is gone: its figures are kept, its memory is not. Unknown handles mean nothing. */
+  /** Releases an instance: its figures are kept, its memory is not. Unknown handles are ignored. */
   releaseInstance(handle: InstanceHandle): void;
-  /** Takes over what an instance's full tables hold; called in the instance's own thread, from inside it. */
+  /** Takes over the contents of an instance's full tables. Called in the instance's own thread, from inside the instance. */
   flush?(handle: InstanceHandle): void;
-  /** Looks at counters some times a second while programs run in other threads; `isLate`: the last time was longer ago. */
+  /** Reads counters several times a second while programs run in other threads. `isLate`: the last time was longer ago. */
   watch?(isLate: boolean): void;
-  /** Takes what was found out about an instance's live blocks, for the next profile or its end. */
+  /** Sets the reachability of an instance's live blocks, for the next profile or the instance's end. */
   setReach?(handle: InstanceHandle, reach: KnownReach | undefined): void;
-  /** Forgets what was found out for a profile that is taken. */
+  /** Discards the reachability results of a profile that is taken. */
   forgetReach?(): void;
-  /** Sets how that is found out whenever a profile is taken. */
+  /** Sets the function that finds reachable blocks whenever a profile is taken. */
   setLook?(handle: InstanceHandle, look: LookThrough): void;
-  /** Whether there was nothing for the tool in any module; absent: it has a part in every run. */
+  /** True if no module had anything for the tool. If absent, the tool has a part in every run. */
   readonly isEmpty?: boolean;
-  /** Forgets what was counted so far. */
+  /** Discards the counts so far. */
   reset(): void;
-  /** The figures up to now. Changes nothing, so that it can be taken while the program runs. */
+  /** Returns the figures so far. Changes nothing, so that it can be called while the program runs. */
   snapshot(end: RunEnd, facts: RunFacts): ToolSnapshot;
 }
 

@@ -7,7 +7,7 @@ import type { ToolSession } from "./session.ts";
 import { WasteSession } from "./waste/read/waste-file.ts";
 import { WorkingSetSession } from "./working-set/read/working-set-session.ts";
 
-/** How the session of each tool is made; `observesHost`: functions of WASI tell the instances what they read. */
+/** Makes the session of a tool. `observesHost`: functions of WASI report to the instances which memory they read. */
 type NewSession = (options: ToolOptions, observesHost?: boolean) => ToolSession;
 
 export const SESSIONS: Readonly<Record<ToolName, NewSession>> = {
@@ -19,7 +19,7 @@ export const SESSIONS: Readonly<Record<ToolName, NewSession>> = {
   objects: (options) => new ObjectsSession(options),
 };
 
-/** The sessions of a run's tools. */
+/** Makes the sessions of a run's tools. */
 export function sessionsOf(options: ToolOptions, observesHost?: boolean): ToolSession[] {
   return recordedToolsOf(options).map((tool) => SESSIONS[tool](options, observesHost));
 }

@@ -52,7 +52,10 @@ export function sourceFiles(
   };
 }
 
-/** None where that would be folders of other programs, as of a module in the user's downloads. */
+/**
+ * Returns the source folders beside a folder. Returns none if they would belong to other programs, as for a module in the
+ * user's downloads.
+ */
 function sourceFoldersBeside(folder: string): string[] {
   const project = resolve(folder, "..");
   const isShared = [homedir(), tmpdir()].some((shared) => shared === project || isBelow(project, shared));

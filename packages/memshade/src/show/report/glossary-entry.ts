@@ -3,7 +3,7 @@ export interface GlossaryEntry {
   readonly word: string;
   /** Synonyms. */
   readonly also?: readonly string[] | undefined;
-  /** One or more sentences. */
+  /** Explanation in full sentences. */
   readonly text: string;
   /** Advice, for kinds of findings. */
   readonly advice?: string | undefined;

@@ -12,7 +12,7 @@ import { ownFrame } from "../../analyses/frames/own-place.ts";
 
 /** Function that overwrote a location's bytes, repeated its store, or loaded before it. */
 export interface Partner {
-  /** Its heaviest location. */
+  /** Heaviest location of the function. */
   ips: readonly WasteIp[];
   /** Bytes of all its locations; `places` is their number. */
   bytes: number;
@@ -114,7 +114,7 @@ export interface WasteFinding {
   clearsCleared: boolean;
   /** Set for findings on blocks and their members. */
   object: { site: WasteBlocks; fields: readonly WasteUnreadField[] } | undefined;
-  /** Other waste at the same location. */
+  /** Further finding on other waste at the same location. */
   also: WasteFinding | undefined;
 }
 

@@ -3,9 +3,10 @@ import type { InstrumentedInfo, ShadowLayout } from "../../tools/options.ts";
 import { replaceClass } from "./replace-property.ts";
 
 /**
- * Tells blocks that the program gives back from those that it leaves to JavaScript's collector: glue code frees them in the callback
- * of a `FinalizationRegistry`. All callbacks that are due run one after the other, and nothing else does meanwhile. So what ends between
- * the first of them and the next microtask ends by them: each context's sums are looked at twice, and no release costs more.
+ * Separates blocks that the program frees from blocks that it leaves to JavaScript's garbage collector. Glue code frees the
+ * latter in the callback of a `FinalizationRegistry`. All due callbacks run one after the other, with no other code between
+ * them. So blocks that end between the first callback and the next microtask are freed by callbacks. Each context's sums are
+ * read at both moments, so a release itself costs nothing more.
  */
 
 type FinalizerScope = { FinalizationRegistry?: typeof FinalizationRegistry };
@@ -15,17 +16,17 @@ interface Tables {
   readonly layout: ShadowLayout;
 }
 
-/** What had ended of each context of some tables. */
+/** Sums of ended blocks per context of some tables, at one moment. */
 interface Snapshot extends Tables {
   readonly freed: BigUint64Array;
   readonly lifetimes: BigUint64Array;
 }
 
-/** Those of this thread. */
+/** Tables of this thread's instances. */
 const watched = new Set<Tables>();
 let open: Snapshot[] | undefined;
 
-/** Sees the callbacks of all registries that are made from here on. */
+/** Observes the callbacks of all registries that are made from now on. */
 export function hookFinalizers(scope: FinalizerScope): void {
   const Registry = scope.FinalizationRegistry;
   if (Registry === undefined) return;
@@ -43,7 +44,10 @@ function observed(callback: Callback): Callback {
   };
 }
 
-/** The blocks of an instance are told apart from here on, but where threads share the tables: others give back blocks meanwhile. */
+/**
+ * Starts to count the collected blocks of an instance. Tables that threads share are left out: other threads free blocks
+ * meanwhile.
+ */
 export function watchFinalizers(
   memory: WebAssembly.Memory,
   { layout, acrossThreads }: Pick<InstrumentedInfo, "layout" | "acrossThreads">,
@@ -51,7 +55,7 @@ export function watchFinalizers(
   if (layout !== undefined && acrossThreads !== true) watched.add({ memory: new WeakRef(memory), layout });
 }
 
-/** Writes down what callbacks have given back so far: the tables are about to be read. */
+/** Records the blocks that callbacks have freed so far. Call it before the tables are read. */
 export function settleFinalizers(): void {
   const snapshots = open ?? [];
   open = undefined;

@@ -11,12 +11,12 @@ import {
 } from "./tracked-instances.ts";
 
 /**
- * Replaces the ways of compiling and instantiating modules in a `WebAssembly` namespace, so that every module is
- * instrumented first, while the program sees what it would see without: the same classes, names and errors, the
- * same exports, imports and custom sections.
+ * Replaces the functions and classes that compile and instantiate modules in a `WebAssembly` namespace. Every module is
+ * instrumented first. The program sees the same classes, names, errors, exports, imports and custom sections as without
+ * memshade.
  *
- * Functions and classes are replaced by proxies of themselves, which keeps `name`, `length`, `prototype`,
- * `toString()` and subclassing. Calls that are not plain compilations go to the engine unchanged.
+ * Functions and classes are replaced by proxies of themselves, which keeps `name`, `length`, `prototype`, `toString()` and
+ * subclassing. Calls that are not plain compilations go to the engine unchanged.
  */
 export function hookWebAssembly(namespace: typeof WebAssembly, observer: InstantiationObserver): void {
   const { Module, Instance } = namespace;
@@ -31,10 +31,10 @@ export function hookWebAssembly(namespace: typeof WebAssembly, observer: Instant
   noteSuspending(namespace);
 }
 
-/** The engine's way, with the module as it was. */
+/** Calls the engine with the original module. */
 type Plain = () => Promise<unknown>;
 
-/** Compiles and instantiates what was rewritten, and falls back to the original where that does not compile. */
+/** Compiles and instantiates rewritten modules. Uses the original if the rewritten module does not compile. */
 class Compiler {
   readonly instances: TrackedInstances;
   readonly #modules: TrackedModules;
@@ -140,7 +140,7 @@ function replaceClasses(
   );
 }
 
-/** Replaces what tells about modules. */
+/** Replaces the functions that list a module's exports, imports and custom sections. */
 function replaceReflection(Module: typeof WebAssembly.Module, modules: TrackedModules): void {
   replaceFunction(Module, "exports", {
     apply: (target, self, args) => modules.visibleExports(args[0], Reflect.apply(target, self, args)),

@@ -16,10 +16,10 @@ import { stackNoter } from "../../tools/working-set/read/note-stack.ts";
 import type { HostStacks } from "./host-stacks.ts";
 
 const ASKED_PER_STAGE = 256;
-/** Stages that a site has room for, but for the one of what is asked out of turn. */
+/** Last stage of regular sampling. A site has room for one more stage, for entries that are sampled out of turn. */
 const LAST_STAGE = 14;
 
-/** Which of many entries are asked for their callers: the first ones, then a part of them that becomes smaller, as in the module. */
+/** Chooses the entries whose callers are recorded: first all entries, then a shrinking fraction, as in the module. */
 export class WaitingSample {
   readonly #asksAll: boolean;
   #stage = 0;
@@ -31,7 +31,7 @@ export class WaitingSample {
     this.#asksAll = asksAll;
   }
 
-  /** Of 4 to the power of the stage one is asked. */
+  /** Samples on average 1 of 4^stage entries. */
   next(): { stage: number; isAsked: boolean } {
     const stage = this.#stage;
     if (this.#asksAll) return { stage, isAsked: true };
@@ -65,14 +65,17 @@ interface BuiltinModules {
 
 let collector: (() => void) | null | undefined;
 
-/** Has the engine collect all garbage of this thread now. False: it does not let itself be asked, as by the scripts of web pages. */
+/**
+ * Makes the engine collect all garbage of this thread now. Returns false if the engine offers no way, as in scripts of web
+ * pages.
+ */
 export function collectGarbage(): boolean {
   collector ??= findCollector() ?? null;
   collector?.();
   return collector !== null;
 }
 
-/** Node's own, where it was started with it, or that of a context which gets it; programs do not see that there is one. */
+/** Returns Node's own `gc` if Node was started with it, else that of a new context. The program does not see the new one. */
 function findCollector(): (() => void) | undefined {
   const { gc, process } = globalThis as { gc?: () => void; process?: BuiltinModules };
   if (typeof gc === "function") return gc;
@@ -89,20 +92,20 @@ function findCollector(): (() => void) | undefined {
   }
 }
 
-/** Exports of such a module: where the stack of this instance begins, and its number among them. */
+/** Exports of modules that share tables: start of this instance's stack, and the instance's number. */
 export const STACK_BASE = "memshade.base";
 const LOCAL_NUMBER = "memshade.instance";
-/** How it waits for others: see `Waiting`. */
+/** Export with the instance's way to wait for a lock: see `Waiting`. */
 const WAITING = "memshade.waiting";
-/** While the lock of tables stays in one hand for so long, its holder is taken for dead. */
+/** If the lock of the tables has had the same holder for this time, the holder is taken for dead. */
 const PATIENCE_MS = 2000;
-/** Export with the functions the module calls: when its tables are full, and to learn the time. */
+/** Export with the functions that the module calls when its tables are full, and to read the time. */
 const HOST_TABLE = "memshade.table";
 
 /** The memories of the tools woven into an instance; further ones of a tool are `tool.1` and so on. */
 export type ShadowMemories = Partial<Record<ToolName | `${ToolName}.${number}`, WebAssembly.Memory>>;
 
-/** Those of one tool but for its first. */
+/** Returns the memories of one tool without its first. */
 export function furtherMemories(memories: ShadowMemories, tool: ToolName): WebAssembly.Memory[] {
   const further: WebAssembly.Memory[] = [];
   for (let memory = memories[`${tool}.1`]; memory !== undefined; )
@@ -110,25 +113,25 @@ export function furtherMemories(memories: ShadowMemories, tool: ToolName): WebAs
   return further;
 }
 
-/** What the code inside the module may ask of the thread that runs it. */
+/** Functions that code inside the module can call in its thread. */
 export interface HostCalls {
-  /** Tables are full: take over what they hold. */
+  /** Reads the tables, which are full. */
   flush(): void;
-  /** Knows the stacks by which this thread enters modules; undefined where nobody wants to know. */
+  /** Stacks by which this thread enters modules; undefined if they are not recorded. */
   stacks?: HostStacks | undefined;
 }
 
 /**
- * Connects an instance to its host. To be called in the thread of the instance, before the program allocates.
+ * Connects an instance to its host. Call it in the thread of the instance, before the program allocates.
  *
- * @returns the memories of its tools; those that found nothing to record have none.
+ * @returns the memories of its tools. A tool that found nothing to record has none.
  */
 export function connectHost(
   exports: WebAssembly.Exports,
   info: InstrumentedInfo,
   calls: HostCalls,
 ): ShadowMemories {
-  // No test by `instanceof`: they may come from another context of this thread, which has classes of its own.
+  // `instanceof` would fail for memories from another context of this thread, which has its own classes.
   const memories: ShadowMemories = {};
   for (const tool of Object.keys(info.toolLayouts ?? {}) as ToolName[]) {
     memories[tool] = exports[`memshade.${tool}`] as WebAssembly.Memory;
@@ -186,14 +189,14 @@ export function connectHost(
   return memories;
 }
 
-/** Those of this thread, as long as their instances are there. */
+/** Samplers of this thread, as long as their instances exist. */
 const samplers = new Set<WeakRef<ObjectSampler>>();
 
 /**
- * Finds out which of the objects that were chosen in this thread are gone, for the profile that is taken next: asks the engine to collect, where
- * it lets itself be asked.
+ * Finds the sampled objects of this thread that were collected, for the next profile. Makes the engine collect garbage if it
+ * allows that.
  *
- * @param isCollected somebody else has just had it collect
+ * @param isCollected true if the caller has just made the engine collect
  */
 export function settleObjects(isCollected = false): void {
   if (samplers.size === 0) return;
@@ -205,12 +208,12 @@ export function settleObjects(isCollected = false): void {
   }
 }
 
-/** Whether this thread may stand still: those of windows, worklets and service workers must not. */
+/** True if this thread may block: threads of windows, worklets and service workers must not. */
 function mayStandStill(): boolean {
   return !["document", "WorkletGlobalScope", "ServiceWorkerGlobalScope"].some((name) => name in globalThis);
 }
 
-/** Looks at a lock while an instance spins for it, and says when its holder must be dead. */
+/** Watches a lock while an instance spins for it. Sets `waiting` to lost once the holder must be dead. */
 function spinWatch(waiting: WebAssembly.Global, memory: WebAssembly.Memory, control: number): () => void {
   const words = new Int32Array(memory.buffer, control);
   let turn = Number.NaN;
@@ -228,25 +231,27 @@ function spinWatch(waiting: WebAssembly.Global, memory: WebAssembly.Memory, cont
   };
 }
 
-/** The number of a stack, undefined for what stands for none. */
+/** Returns the number of a stack; undefined for reserved numbers. */
 function known(number: number): number | undefined {
   return number < STACK_BEYOND ? number : undefined;
 }
 
-/** What the host knows of who calls an instance. */
+/** Sites for the callers of one instance. */
 interface Callers {
-  /** The site of an entry that waits for the host before it has allocated anything. `above`: so many entries are younger. */
+  /**
+   * Returns the site of an entry that waits for the host before its first allocation. `above`: number of younger entries.
+   */
   siteOfWaiting(above: number, below: unknown): number;
 }
 
 const callers = new WeakMap<WebAssembly.Exports, Callers>();
 
-/** Who calls the instance with these exports; undefined: nobody wants to know. */
+/** Returns the callers of the instance with these exports; undefined if callers are not recorded. */
 export function callersOf(exports: WebAssembly.Exports): Callers | undefined {
   return callers.get(exports);
 }
 
-/** Lets a module ask which stack has entered it. */
+/** Installs the function by which a module requests the stack that entered it. */
 function answerCallers(
   exports: WebAssembly.Exports,
   table: WebAssembly.Table,
@@ -278,7 +283,7 @@ function answerCallers(
   });
 }
 
-/** Number of an instance among those that share its shadow memory. */
+/** Returns the number of an instance among those that share its shadow memory. */
 export function localNumber(exports: WebAssembly.Exports): number {
   return (exports[LOCAL_NUMBER] as WebAssembly.Global).value;
 }
@@ -317,16 +322,16 @@ const BRIDGE = Uint8Array.of(
   0,
 );
 
-// The classes are taken before anybody replaces them, so that the bridge is not instrumented itself.
+// Captured before the classes are replaced, so that the bridge itself is not instrumented.
 const { Module, Instance, CompileError } = WebAssembly;
 let bridge: WebAssembly.Module | null | undefined;
 
-/** Whether instances can call functions of the host: some hosts, such as workerd, compile no module while they run. */
+/** True if instances can call functions of the host. Some hosts, such as workerd, compile no module at run time. */
 export function canBeCalled(): boolean {
   return bridgeModule() !== null;
 }
 
-/** `null` leaves the slot as it was: the module does without. */
+/** Returns a function for the module's table. `null` leaves the slot unchanged: the module works without the function. */
 function tableFunction(f: () => void): unknown {
   const module = bridgeModule();
   return module === null ? null : new Instance(module, { h: { f } }).exports.f;

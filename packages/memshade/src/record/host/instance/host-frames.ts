@@ -5,25 +5,28 @@ import { attributionLayoutOf } from "../../tools/working-set/attribution/memory-
 import { callersOf, STACK_BASE } from "./host-calls.ts";
 import { aroundResumption, suspendingImport } from "./suspending-imports.ts";
 
-/** An import object whose functions put the shadow stack back however they end, once the instance is connected. */
+/** An import object whose functions restore the shadow stack however they end, once the instance is connected. */
 export interface GuardedImports {
   imports: WebAssembly.Imports;
   connect(exports: WebAssembly.Exports): void;
-  /** What the program is to see of an export, once the instance is connected. */
+  /** Returns an export as the program sees it, once the instance is connected. */
   visible(name: string, value: WebAssembly.ExportValue): WebAssembly.ExportValue;
 }
 
-/** Engines have code of their own for these when they are imported as they are, and nothing comes back from them. */
+/**
+ * Functions of `Math`. Engines replace them by their own code if they are imported directly, and they never call the module.
+ */
 const MATHEMATICS = new Set(Object.values(Object.getOwnPropertyDescriptors(Math)).map(({ value }) => value));
 
 /**
- * Guards the host functions among a module's imports. A trap unwinds the module's frames unseen by the module; where it
- * passes a host function on its way, or is caught there, the guard tells the module where its stack has got to. So whatever
- * comes in next continues in the right place.
+ * Guards the host functions among a module's imports. A trap unwinds the module's frames unseen by the module. If the trap
+ * passes a host function or is caught there, the guard resets the module's stack to its depth at that call. So the next
+ * entry continues at the right depth.
  *
- * `shadow`: the memory to import for modules that take theirs from outside.
+ * `shadow`: the memory to import, for modules that import their shadow memory.
  *
- * Undefined: nothing to do. Functions of other instances are never touched, for a guard could not pass all types of values.
+ * Returns undefined if there is nothing to guard. Functions of other instances are never replaced: a guard could not pass
+ * all types of values.
  *
  * @param declared the imports that the module declares.
  */
@@ -49,7 +52,7 @@ export function guardImports(
       continue;
     }
     const from = imports[module] as Record<string, WebAssembly.ImportValue> | undefined;
-    // The engine refuses it, in its own words.
+    // The engine rejects this with its own message.
     if (from === null || (typeof from !== "object" && typeof from !== "function")) return undefined;
     guarded[module] ??= Object.create(null);
     let value = from[name] as unknown;
@@ -87,13 +90,13 @@ export function guardImports(
 /** Guards the words of one tool that follows calls. */
 interface Guardian {
   guard(call: HostFunction): HostFunction;
-  /** The same of one for whose promise the module waits: it goes on later, where the host has been elsewhere meanwhile. */
+  /** Guards a function for whose promise the module waits. The module resumes later, after other host code has run. */
   guardSuspending(call: HostFunction): HostFunction;
   connect(exports: WebAssembly.Exports): void;
   visible?(name: string, value: WebAssembly.ExportValue): WebAssembly.ExportValue;
 }
 
-/** One for each tool that has host words: the heap profiler, and others where they tell contexts apart. */
+/** Returns a guardian for each tool with host words: the heap profiler, and other tools that distinguish contexts. */
 function guardiansOf({ layout, toolLayouts }: InstrumentedInfo): Guardian[] {
   const guardians: Guardian[] = [];
   if (layout !== undefined)
@@ -110,9 +113,9 @@ function guardiansOf({ layout, toolLayouts }: InstrumentedInfo): Guardian[] {
   return guardians;
 }
 
-/** Where the words of an instance are if instances differ in it, and the frames that they count. */
+/** Location of an instance's words if it differs between instances, and the frames that the words count. */
 interface StackOfInstance {
-  /** Exported global that has the address of the words. */
+  /** Exported global with the address of the words. */
   global: string;
   stack(words: number, exports: WebAssembly.Exports): SuspendedFrames;
 }
@@ -122,7 +125,7 @@ function guardian(memoryName: string, address: number, instance?: StackOfInstanc
   let words = new Int32Array(2);
   /** The host word at the innermost guarded call that has not returned. */
   let newest = 0;
-  /** The function that was called there. */
+  /** The host function of that call. */
   let innermost: unknown;
   let frames: SuspendedFrames | undefined;
   let rewound: RewoundCalls | undefined;
@@ -175,7 +178,7 @@ const WORKING_SET_MEMORY = "memshade.workingset";
 const { Table } = WebAssembly;
 let table: WebAssembly.Table | undefined;
 
-/** Whether a function comes out of an instance: no others fit into tables. */
+/** True for a function of an instance: tables accept no other functions. */
 function isOfInstance(value: unknown): boolean {
   table ??= new Table({ element: "anyfunc", initial: 1 });
   try {
@@ -189,15 +192,16 @@ function isOfInstance(value: unknown): boolean {
 
 type HostFunction = (...operands: unknown[]) => unknown;
 
-// The program may replace them.
+// Captured now, because the program may replace these classes.
 const { Module, Instance } = WebAssembly;
 
 const I32 = 0x7f;
 const I64 = 0x7e;
 
 /**
- * An exported function of no result, and of one operand at most, that tells its operands before it does what `target` does. Only functions of
- * instances fit into tables and have a type of their own, so it is one as well; where it cannot be, the target comes back.
+ * Returns an exported function without results, of at most one operand. It passes its operands to `told`, then calls
+ * `target`. Only functions of instances fit into tables and have a type, so the result is one too. If it cannot be made, the
+ * target is returned.
  */
 function toldFunction(target: HostFunction, told: HostFunction): HostFunction {
   const types = target.length === 0 ? [[]] : [[I32], [I64]];
@@ -205,11 +209,11 @@ function toldFunction(target: HostFunction, told: HostFunction): HostFunction {
     try {
       const { exports } = new Instance(new Module(telling(operands)), { "": { a: told, b: target } });
       const function_ = exports.f as HostFunction;
-      // It looks as that one does, also where that comes from another context.
+      // The target's prototype may be from another context.
       Object.setPrototypeOf(function_, Object.getPrototypeOf(target));
       return Object.defineProperty(function_, "name", { value: target.name, configurable: true });
     } catch {
-      // Its type is another one.
+      // The target has another type.
     }
   return target;
 }
@@ -268,7 +272,7 @@ function telling(operands: readonly number[]): Uint8Array<ArrayBuffer> {
 
 const WORDS_OF_FRAME = STACK_FRAME_BYTES / 4;
 
-/** The frames of calls that wait, while others use the place that they had on the shadow stack of an instance. */
+/** Frames of suspended calls, kept while other calls use their part of an instance's shadow stack. */
 class SuspendedFrames {
   readonly #exports: WebAssembly.Exports;
   readonly #frames: Uint32Array;
@@ -280,8 +284,8 @@ class SuspendedFrames {
   }
 
   /**
-   * Keeps the frames up to the one that is `bytes` from the empty stack. Who has called the module is found out now if nothing
-   * was allocated so far: later, nobody can be asked. `below`: the function that the module has called.
+   * Keeps the frames up to the one that is `bytes` from the empty stack. The callers of entries without a site are read now,
+   * because they are not on the host's stack later. `below`: the function that the module has called.
    */
   keep(bytes: number, below: unknown): { putBack(): void } {
     const count = bytes / STACK_FRAME_BYTES;
@@ -292,12 +296,12 @@ class SuspendedFrames {
       if (frames[at] >= HostSite.unsettled) this.#settle(at, above++, below);
     }
     const kept = frames.slice(0, count * WORDS_OF_FRAME);
-    // Contexts that are known of frames may be others by then.
+    // Contexts cached in frames may be out of date by then.
     for (let frame = 0; frame < count; frame++) kept[frame * WORDS_OF_FRAME + 1] = 0;
     return { putBack: () => frames.set(kept) };
   }
 
-  /** The site of the innermost entry up to that frame; 0: there is none. */
+  /** Returns the site of the innermost entry up to that frame; 0 if there is none. */
   entryAt(bytes: number, below: unknown): number {
     const at = this.#innermostEntry(bytes);
     if (at < 0) return 0;
@@ -305,7 +309,7 @@ class SuspendedFrames {
     return this.#frames[at];
   }
 
-  /** Has the innermost entry up to that frame have another one's site. */
+  /** Sets the site of the innermost entry up to that frame. */
   setEntryAt(bytes: number, site: number): void {
     const at = this.#innermostEntry(bytes);
     if (at < 0) return;
@@ -326,32 +330,32 @@ class SuspendedFrames {
   }
 }
 
-/** A call by which a module asks the host. */
+/** A call from a module to the host. */
 interface HostCall {
-  /** From the empty stack to the frame that has called. */
+  /** Distance of the calling frame from the empty stack. */
   bytes: number;
-  /** The function that was called. */
   host: unknown;
 }
 
 /**
- * Modules that Binaryen's Asyncify has prepared leave a call to wait for the host, and are called again by whoever has waited, to go on
- * in it. They are told by functions that they export: so the call that goes on has the callers of the one that was left.
+ * Calls of modules that Binaryen's Asyncify has prepared. Such a module returns from a call to wait for the host, and is
+ * called again to resume. Calls of its exported functions mark both moments, so the resuming call gets the callers of the
+ * call that returned.
  */
 class RewoundCalls {
   readonly #frames: SuspendedFrames;
   readonly #newest: () => HostCall;
-  /** Sites of the entries that were left, by the address at which the module keeps what it needs to go on. */
+  /** Sites of the entries that were left, by the address of the data from which the module resumes. */
   readonly #left = new Map<unknown, number>();
   #rewinding: unknown;
 
-  /** `newest`: the call of the host that has not returned. */
+  /** `newest`: returns the host call that has not returned. */
   constructor(frames: SuspendedFrames, newest: () => HostCall) {
     this.#frames = frames;
     this.#newest = newest;
   }
 
-  /** What the program is to see of an exported function. */
+  /** Returns an exported function as the program sees it. */
   exported(name: string, value: WebAssembly.ExportValue): WebAssembly.ExportValue {
     const told = this.#told(name);
     return told === undefined || typeof value !== "function"

@@ -3,26 +3,26 @@ import type { HostFrame } from "../../tools/heap/read/host-callers.ts";
 import { STACK_BEYOND, UNKNOWN_STACK } from "../../tools/host-interface.ts";
 import { isWasm, type Trace, type TraceFrame, traceBelow } from "./host-trace.ts";
 
-/** Frames and stacks that one thread has met, since it told of some before. */
+/** Frames and stacks that one thread has found since its last report. */
 export interface HostStackNews {
   frames: HostFrame[];
-  /** Two numbers per stack: that of the stack which has called (0: none), and its innermost frame, counted from 0. */
+  /** Two numbers per stack: its calling stack (0: none), and its innermost frame, counted from 0. */
   stacks: number[];
 }
 
-/** Where the author of a script wrote what the engine runs, as far as the host knows. */
+/** Returns the position in the author's source of a position in a script, if the host has it. */
 export type SourceOf = (script: string, line: number, column: number) => RunHostFrame["source"] | undefined;
 
 export interface HostStackOptions {
   tell: (news: HostStackNews) => void;
   sourceOf?: SourceOf | undefined;
-  /** Whether a script is the profiler's own: nobody is interested in its frames. */
+  /** True for the profiler's own scripts: their frames are left out. */
   isOurs: (script: string) => boolean;
 }
 
 const FRAMES_READ = 200;
 const FRAMES_READ_AT_MOST = 2000;
-/** Of one stack, without repetitions: the innermost are kept. */
+/** Limit for one stack, without repetitions. The innermost frames are kept. */
 const MOST_FRAMES_OF_STACK = 100;
 const MOST_FRAMES = 2 ** 16;
 const MOST_STACKS = 2 ** 20;
@@ -43,8 +43,8 @@ export class HostStacks {
   }
 
   /**
-   * The number of the stack that has entered the instance whose code runs, `UNKNOWN_STACK` or `STACK_BEYOND`. `above`: so many entries are younger.
-   * `below`: the function that the module has called.
+   * Returns the number of the stack that has entered the running instance, or `UNKNOWN_STACK` or `STACK_BEYOND`.
+   * `above`: number of younger entries. `below`: the function that the module has called.
    */
   numberOf(above: number, below: unknown): number {
     try {
@@ -55,14 +55,14 @@ export class HostStacks {
         (trace?.isCut === true ? stretch(traceBelow(below, FRAMES_READ_AT_MOST), above, isOurs) : undefined);
       return found === undefined ? UNKNOWN_STACK : this.#number(found);
     } catch {
-      // There may be no room left on the engine's stack.
+      // The engine's stack may be full.
       return UNKNOWN_STACK;
     } finally {
       this.#tell();
     }
   }
 
-  /** The number of the program's stack below a function that the program has called. */
+  /** Returns the number of the program's stack below a function that the program has called. */
   numberBelow(below: unknown): number {
     try {
       const trace = traceBelow(below, FRAMES_READ);
@@ -75,7 +75,7 @@ export class HostStacks {
     }
   }
 
-  /** Whether code of the program is on the stack. */
+  /** True if code of the program is on the stack. */
   isInProgram(): boolean {
     const trace = traceBelow(this.isInProgram, FRAMES_READ);
     return trace === undefined || trace.frames.some((frame) => this.#isOfProgram(frame));
@@ -88,7 +88,7 @@ export class HostStacks {
 
   #number({ frames: stack, isCut }: Trace): number {
     const frames: number[] = [];
-    // From the outermost on: one that is on the path already stands for itself.
+    // Frames are added from the outermost inwards. A frame that is already on the path cuts the path back to itself.
     for (let i = stack.length - 1; i >= 0; i--) {
       const frame = this.#frameOf(stack[i]);
       if (frame < 0) return STACK_BEYOND;
@@ -130,7 +130,7 @@ export class HostStacks {
 
   #describe(frame: TraceFrame, script: string): HostFrame {
     const { name, line, column, start } = frame.describe();
-    // What begins with the script is no function of it.
+    // A function that begins at the script's start is the script itself.
     const isScript = start?.line === 1 && start.column === 1;
     const source = this.#options.sourceOf?.(script, line, column);
     return {
@@ -144,7 +144,7 @@ export class HostStacks {
     };
   }
 
-  /** The number of a frame, −1 beyond the bound. */
+  /** Returns the number of a frame; −1 beyond the limit. */
   #intern(key: string, describe: () => HostFrame): number {
     const known = this.#frames.get(key);
     if (known !== undefined) return known;
@@ -164,8 +164,8 @@ export class HostStacks {
 }
 
 /**
- * The host's frames between two calls of the instance, or between its outermost one and the end of the stack. Undefined where the
- * trace does not reach so far.
+ * Returns the host's frames between two calls of the instance, or between its outermost call and the end of the stack.
+ * Undefined if the trace does not reach that far.
  */
 function stretch(
   trace: Trace | undefined,
@@ -174,7 +174,7 @@ function stretch(
 ): Trace | undefined {
   if (trace === undefined) return undefined;
   const { frames } = trace;
-  // The instance's own code is what has asked.
+  // The innermost module frame belongs to the instance that asks.
   let at = frames.findIndex(({ script }) => isWasm(script));
   if (at < 0) return undefined;
   const { instance } = frames[at];
@@ -195,7 +195,7 @@ function stretch(
   return undefined;
 }
 
-/** `file:` addresses as paths, others as they are. */
+/** Returns the path of a `file:` address, and other addresses unchanged. */
 function pathOf(script: string): string {
   if (!script.startsWith("file://")) return script;
   try {

@@ -1,11 +1,13 @@
-/** What memshade reads of a frame in the engine's stack traces. */
+/** A frame of the engine's stack traces, as memshade reads it. */
 export interface TraceFrame {
   /** File name or address; undefined for the engine's own functions. */
   readonly script: string | undefined;
-  /** Where in its script the call is, so that equal ones are known without line and column. */
+  /** Position of the call in its script. Equal frames are recognized by it, without line and column. */
   readonly position: number;
   readonly isAsync: boolean;
-  /** Of a module's code: the instance, or what else the engine tells it from others by. */
+  /**
+   * Value by which the engine distinguishes instances in a module's code: the instance itself, where the engine gives it.
+   */
   readonly instance: unknown;
   describe(): DescribedFrame;
 }
@@ -13,24 +15,24 @@ export interface TraceFrame {
 /** Frames, innermost first. */
 export interface Trace {
   frames: TraceFrame[];
-  /** There may be more, further out. */
+  /** True if there may be further outer frames. */
   isCut: boolean;
 }
 
 export interface DescribedFrame {
   name: string | undefined;
-  /** Counted from 1, 0: not known. */
+  /** Counted from 1; 0 if unknown. */
   line: number;
   column: number;
-  /** Where the function begins, as far as the engine tells. */
+  /** First position of the function, if the engine reports it. */
   start?: { line: number; column: number } | undefined;
 }
 
-/** A V8 call site, as far as it is needed. */
+/** The members of a V8 call site that are used. */
 interface CallSite {
   getScriptNameOrSourceURL(): string | null;
   getPosition(): number;
-  /** For code of modules the instance. */
+  /** Returns the instance, for code of modules. */
   getThis?(): unknown;
   getLineNumber(): number | null;
   getColumnNumber(): number | null;
@@ -48,8 +50,8 @@ type TracingError = typeof Error & {
 type Key = "stackTraceLimit" | "prepareStackTrace";
 
 /**
- * The frames below a function that runs, innermost first, at most so many; undefined where the engine cannot be asked. What the
- * program has made of `Error` is as before, and none of its code runs.
+ * Returns the frames below a running function, innermost first, at most `limit`. Undefined if the engine gives no trace. The
+ * program's changes to `Error` stay, and none of its code runs.
  */
 export function traceBelow(below: unknown, limit: number): Trace | undefined {
   const { captureStackTrace } = Error as TracingError;
@@ -61,7 +63,7 @@ export function traceBelow(below: unknown, limit: number): Trace | undefined {
     return "";
   });
   try {
-    // The program's own function might call into the module.
+    // A `prepareStackTrace` of the program might call into the module.
     if (restorePrepare === undefined && !isEnginesOwn()) return undefined;
     const holder: { stack?: unknown } = {};
     captureStackTrace(holder, below);
@@ -85,13 +87,13 @@ function whole(frames: TraceFrame[] | undefined, most: number): Trace | undefine
 
 const FIRST = Object.getOwnPropertyDescriptor(Error, "prepareStackTrace");
 
-/** Whether nobody has changed how `Error` makes its texts since this module was loaded. */
+/** True if `prepareStackTrace` is unchanged since this module was loaded. */
 function isEnginesOwn(): boolean {
   const now = Object.getOwnPropertyDescriptor(Error, "prepareStackTrace");
   return now === undefined || (now.get === undefined && now.value === FIRST?.value);
 }
 
-/** Gives `Error` another value; what puts back the property as it was, undefined if that cannot be done. */
+/** Sets a property of `Error`. Returns a function that restores it; undefined if the property cannot be set. */
 function replace(key: Key, value: unknown): (() => void) | undefined {
   const before = Object.getOwnPropertyDescriptor(Error, key);
   const isReplaced = Reflect.defineProperty(Error, key, { value, writable: true, configurable: true });
@@ -102,7 +104,7 @@ function replace(key: Key, value: unknown): (() => void) | undefined {
   };
 }
 
-/** Whether the name of a script is that of a module. */
+/** True for the script name of a module. */
 export function isWasm(script: string | undefined): boolean {
   return script?.startsWith("wasm:") === true;
 }
@@ -145,14 +147,14 @@ class SiteFrame implements TraceFrame {
 const V8_LINE = /^ {4}at (?:(async )?(.*?) \()?(?:async )?(.*?)(?::(\d+))?(?::(\d+))?\)?$/;
 const OTHER_LINE = /^(?:(async)\*)?(.*?)@(.*?)(?::(\d+))?(?::(\d+))?$/;
 
-/** Frames of the text of `Error.stack`, of V8 or of other engines. */
+/** Parses the text of `Error.stack`, of V8 or of other engines. */
 export function parseTrace(text: string | undefined): TraceFrame[] | undefined {
   if (text === undefined) return undefined;
   return text.split("\n").flatMap((line) => {
     const found = V8_LINE.exec(line) ?? OTHER_LINE.exec(line);
     if (found === null) return [];
     const [, isAsync, name, script, row, column] = found;
-    // Code of modules: the function's number and the offset in it stand behind the address.
+    // The function's number and the offset in it follow the address in frames of modules.
     const [file, inModule] = script.split(":wasm-function[");
     const address = inModule === undefined || file.startsWith("wasm:") ? file : `wasm:${file}`;
     return [

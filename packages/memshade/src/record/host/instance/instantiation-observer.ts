@@ -1,63 +1,63 @@
 import type { InstrumentedInfo } from "../../tools/index.ts";
 import type { SharedShadow } from "./shared-shadows.ts";
 
-/** In the engine's words: a memory was not to be had. */
+/** Engines' messages for a memory that could not be allocated. */
 export const NO_ROOM = /(cannot|could not) allocate (wasm )?memory/i;
 
-/** A module that was rewritten, with what is needed to hide that from the program. */
+/** A rewritten module, with the data that hides the rewriting from the program. */
 export interface TrackedModule {
   info: InstrumentedInfo;
-  /** Names one module within a process. */
+  /** Identifies the module within a process. */
   key: string;
   path: string | null;
-  /** Bytes of the module before instrumentation; unknown when another thread compiled it. */
+  /** Bytes of the module before instrumentation. Undefined if another thread compiled it. */
   original: Uint8Array | undefined;
-  /** Text of the scripts around it, where names of its exports can be found. */
+  /** Text of the scripts around the module, which may contain names of its exports. */
   glue?: string;
 }
 
-/** The outcome of rewriting; its bytes are needed only until they are compiled. */
+/** A module after rewriting. Its bytes are needed only until they are compiled. */
 export interface RewrittenModule {
   bytes: Uint8Array;
   tracked: TrackedModule;
 }
 
-/** The side of the recorder. None of the functions may throw. */
+/** Interface of the recorder. None of the functions may throw. */
 export interface InstantiationObserver {
   /**
-   * Rewrites a module about to be compiled. Undefined: leave it alone.
+   * Rewrites a module before it is compiled. Returns undefined to leave it unchanged.
    *
-   * @param address where the bytes came from, if that is known (`Response.url`).
+   * @param address source of the bytes (`Response.url`), if known.
    */
   rewrite(bytes: Uint8Array, address: string | undefined): RewrittenModule | undefined;
   /**
-   * As `rewrite`, for a program that waits for a promise anyway; undefined: the module is left alone. Where there is no such function,
-   * `rewrite` is asked.
+   * Rewrites a module for a program that waits for a promise anyway. Returns undefined to leave the module unchanged. If
+   * this function is absent, `rewrite` is called.
    *
-   * @param caller what `caller` has said when the program asked for the module.
+   * @param caller the result of `caller` when the program requested the module.
    */
   rewriteLater?(
     bytes: Uint8Array,
     address: string | undefined,
     caller: readonly string[] | undefined,
   ): Promise<RewrittenModule | undefined> | undefined;
-  /** The scripts that have called, innermost first. */
+  /** Returns the calling scripts, innermost first. */
   caller?(): readonly string[];
-  /** Where the bytes of a module are copied to; by default to memory of this thread alone. */
+  /** Returns memory for a copy of a module's bytes. Default: memory of this thread alone. */
   roomFor?(length: number): Uint8Array;
-  /** The rewritten module does not compile, or cannot run with its imports; the original does. */
+  /** Called if the rewritten module does not compile or cannot be instantiated. The original is used instead. */
   rejected(module: TrackedModule, error: unknown): void;
-  /** Rewrites a module anew, where the tools in it cannot follow the memory that it is to import. Undefined: they can. */
+  /** Rewrites a module again if its tools cannot follow the memory that it imports. Returns undefined if they can. */
   rewriteFor(module: TrackedModule, imports: WebAssembly.Imports): RewrittenModule | undefined;
-  /** A number for the code that asks for an instance, below the function that it has called; `instantiated` gets it. */
+  /** Returns a number for the stack that requests an instance, below the called function. `instantiated` receives it. */
   maker?(below: unknown): number;
   /**
-   * A rewritten module has been instantiated. `exports` are all of its exports, hidden ones included; `group` names the
-   * tables that it shares with other instances.
+   * Called after a rewritten module was instantiated. `exports`: all of its exports, hidden ones included. `group`: name of
+   * the tables that the instance shares with other instances.
    */
   instantiated(exports: WebAssembly.Exports, module: TrackedModule, group?: string, maker?: number): void;
-  /** The shadow memory, for all instances of a module with this memory, to be imported by one that wants it so. */
+  /** Returns the shadow memory to import, for all instances of a module with this memory. */
   sharedShadow(program: WebAssembly.Memory, module: TrackedModule): SharedShadow | undefined;
-  /** What an instrumented module that another thread compiled says of itself. */
+  /** Reads the section that memshade has added to a module, for a module that another thread compiled. */
   recognize(section: ArrayBuffer): TrackedModule | undefined;
 }

@@ -1,22 +1,22 @@
 import type { DescribeHostFrame } from "../../tools/heap/read/host-callers.ts";
 import type { SourceOf } from "./host-stacks.ts";
 
-/** What a host knows of the scripts that it runs. */
+/** Data of a host about the scripts that it runs. */
 export interface KnownScripts {
-  /** Where the author wrote what runs, as far as only the host knows. */
+  /** Returns the position in the author's source of running code, if only the host has it. */
   sourceOf: SourceOf;
-  /** Tells of frames what the files of their scripts say. Files that were read once are not read again. */
+  /** Returns a function that adds data from script files to frames. Each file is read once. */
   describer(): DescribeHostFrame;
 }
 
 let known: KnownScripts | undefined;
 
-/** To be called where scripts are files. */
+/** Sets the data about scripts. Call it where scripts are files. */
 export function knowScripts(scripts: KnownScripts): void {
   known = scripts;
 }
 
-/** Undefined in web pages. */
+/** Returns the data about scripts; undefined in web pages. */
 export function knownScripts(): KnownScripts | undefined {
   return known;
 }

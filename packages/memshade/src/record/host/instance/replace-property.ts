@@ -1,4 +1,4 @@
-/** Any function; what it takes and returns is its own business. */
+/** A function with any parameters and any result. */
 // biome-ignore lint/suspicious/noExplicitAny: the hooked functions are called with whatever the program passes
 export type AnyFunction = (...args: any[]) => any;
 
@@ -17,9 +17,9 @@ export function replaceGetter(owner: object, name: string, handler: ProxyHandler
 }
 
 /**
- * Replaces a class by a proxy of it, also where its instances name their constructor.
+ * Replaces a class by a proxy of it, also in the `constructor` property of its instances.
  *
- * @param construct makes the object, or declines by returning undefined.
+ * @param construct makes the object, or returns undefined to leave that to the class.
  */
 export function replaceClass(
   owner: object,

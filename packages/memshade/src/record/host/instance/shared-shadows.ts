@@ -4,26 +4,26 @@ import type { InstrumentedInfo, ShadowLayout } from "../../tools/index.ts";
 /** The shadow memory of instances that share their memory. */
 export interface SharedShadow {
   memory: WebAssembly.Memory;
-  /** Names it in this process. */
+  /** Identifies the memory in this process. */
   group: string;
 }
 
 interface Entry extends SharedShadow {
-  /** A view of the memory it shadows. */
+  /** A view of the program's memory. */
   words: Int32Array;
   module: string;
 }
 
 const PAGE_BYTES = 65536;
-// The program's memories are watched where that class is replaced, and these are none of them.
+// Captured before the class is replaced: the program's memories are watched, shadow memories are not.
 const { Memory } = WebAssembly;
-/** Nobody waits at the null address: a wait there disturbs no program. */
+/** Word used for the test. Programs do not wait at the null address, so the test disturbs no program. */
 const NULL_WORD = 0;
 const WAIT_MS = 1000;
 
 /**
- * Whether two views are of one memory, whatever objects stand for it in whatever threads. Found out without a write:
- * one view waits, the other wakes.
+ * True if two views are of one memory, even if different objects in different threads represent it. The test does not write:
+ * one view waits, the other wakes it.
  */
 export function areSame(first: Int32Array, second: Int32Array): boolean {
   if (first.length === 0 || second.length === 0) return false;
@@ -37,7 +37,7 @@ export function areSame(first: Int32Array, second: Int32Array): boolean {
   }
 }
 
-/** A shadow memory for instances of a module that imports it. */
+/** Makes a shadow memory for instances of a module that imports it. */
 export function newShadow({ layout, clock }: InstrumentedInfo): WebAssembly.Memory {
   const memory = shadowOf(layout);
   if (layout !== undefined && clock === "wall")
@@ -55,7 +55,7 @@ export class SharedShadows {
   #entries: Entry[] = [];
   #next = 0;
 
-  /** @param module names the module among all of the process. */
+  /** @param module identifies the module in the process. */
   find(program: WebAssembly.Memory, module: string, info: InstrumentedInfo): SharedShadow {
     const words = new Int32Array(program.buffer);
     const known = this.#entries.find((entry) => entry.module === module && areSame(entry.words, words));
@@ -65,7 +65,7 @@ export class SharedShadows {
     return entry;
   }
 
-  /** Forgets those that are used no more; the newest may not be used yet. */
+  /** Forgets unused entries. The newest entry stays: it may not be in use yet. */
   forget(isUsed: (group: string) => boolean): void {
     this.#entries = this.#entries.filter((entry, i, all) => i + 1 === all.length || isUsed(entry.group));
   }

@@ -6,16 +6,16 @@ type Suspending = new (call: HostFunction) => object;
 /** A function that modules import to wait for the promise that it returns: WebAssembly's JavaScript promise integration. */
 export interface SuspendingImport {
   call: HostFunction;
-  /** What a module is to import for another function in its place. */
+  /** Wraps another function, for the module to import in its place. */
   make(call: HostFunction): WebAssembly.ImportValue;
 }
 
-/** What is known of the objects that stand for such functions, which do not tell themselves. */
+/** Functions that suspending objects wrap. The objects themselves do not reveal them. */
 const known = new WeakMap<object, SuspendingImport>();
 
 const noted = new WeakSet<object>();
 
-/** Notes the functions that are made objects for modules to import, from now on. */
+/** Starts to record the functions that are wrapped for modules to import. */
 export function noteSuspending(namespace: typeof WebAssembly): void {
   const { Suspending } = namespace as { Suspending?: Suspending };
   if (Suspending === undefined || noted.has(namespace)) return;
@@ -30,23 +30,23 @@ export function noteSuspending(namespace: typeof WebAssembly): void {
   });
 }
 
-/** The function that such an object stands for; undefined for everything else. */
+/** Returns the function that such an object wraps; undefined for all other values. */
 export function suspendingImport(value: unknown): SuspendingImport | undefined {
   return typeof value === "object" && value !== null ? known.get(value) : undefined;
 }
 
-// The program may replace them.
+// Captured now, because the program may replace them.
 const { then } = Promise.prototype;
 const ready = Promise.resolve();
 
 /**
- * Has `before` run right before a module goes on that waits for `value`, and `after` when it has control no more. To be called before
- * the engine gets to see it. False: it is no promise, so the module does not wait.
+ * Runs `before` right before a module that waits for `value` resumes, and `after` once it has given up control. Call it
+ * before the engine sees the value. Returns false if the value is no promise: the module does not wait.
  */
 export function aroundResumption(value: unknown, before: () => void, after: () => void): boolean {
   const wait = (react: AnyFunction): unknown => Reflect.apply(then, value, [react, react]);
   try {
-    // Reactions run in the order in which they were asked for, and the engine's own comes next.
+    // Reactions run in the order of registration, and the engine's own comes next.
     wait(before);
   } catch {
     return false;

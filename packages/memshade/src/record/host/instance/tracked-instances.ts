@@ -20,7 +20,7 @@ interface Observed extends ObservedImports {
   group?: string | undefined;
 }
 
-/** What the engine makes an instance of, and what goes with it if it is one of a rewritten module. */
+/** Module and imports for the engine, with the data of a rewritten module. */
 interface Given {
   module: WebAssembly.Module;
   imports: unknown[];
@@ -34,7 +34,7 @@ export class TrackedInstances {
   readonly #namespace: typeof WebAssembly;
   readonly #modules: TrackedModules;
   readonly #observer: InstantiationObserver;
-  // The engine's own, as they are before they are replaced.
+  // Captured before they are replaced.
   readonly #Module: typeof WebAssembly.Module;
   readonly #Instance: typeof WebAssembly.Instance;
   readonly #instantiate: AnyFunction;
@@ -42,7 +42,7 @@ export class TrackedInstances {
   readonly #exportsOf: AnyFunction;
   readonly #visibleExports = new WeakMap<WebAssembly.Instance, WebAssembly.Exports>();
   readonly #mainModules = new MainModules();
-  /** Modules that were rewritten anew. */
+  /** Modules that were rewritten again. */
   readonly #fitting = new WeakMap<RewrittenModule, WebAssembly.Module>();
 
   constructor(namespace: typeof WebAssembly, modules: TrackedModules, observer: InstantiationObserver) {
@@ -57,12 +57,12 @@ export class TrackedInstances {
     this.#exportsOf = Object.getOwnPropertyDescriptor(Instance.prototype, "exports")!.get!;
   }
 
-  /** The exports that the program sees; undefined for an instance of a module that was not rewritten. */
+  /** Returns the exports that the program sees; undefined for an instance of a module that was not rewritten. */
   exportsOf(instance: WebAssembly.Instance): WebAssembly.Exports | undefined {
     return this.#visibleExports.get(instance);
   }
 
-  /** The original is instantiated where there is no room for the memories of the rewritten module. */
+  /** Instantiates a module. If there is no room for the memories of the rewritten module, the original is instantiated. */
   async instantiate(module: WebAssembly.Module, imports: unknown[]): Promise<WebAssembly.Instance> {
     const maker = this.#observer.maker?.(this.instantiate);
     const instantiate = (...args: unknown[]) => Reflect.apply(this.#instantiate, this.#namespace, args);
@@ -77,7 +77,7 @@ export class TrackedInstances {
     return this.#adopt(instance, given, maker);
   }
 
-  /** As `instantiate`, by the constructor. */
+  /** Instantiates a module by the constructor, else like `instantiate`. */
   construct(module: WebAssembly.Module, imports: unknown[]): WebAssembly.Instance {
     const maker = this.#observer.maker?.(this.construct);
     const construct = (...args: unknown[]) => Reflect.construct(this.#Instance, args);
@@ -92,7 +92,7 @@ export class TrackedInstances {
     return this.#adopt(instance, given, maker);
   }
 
-  /** @throws what was thrown, where that is the program's own affair */
+  /** @throws the given error if instrumentation is not its cause */
   #originalFor(module: WebAssembly.Module, thrown: unknown): WebAssembly.Module {
     const tracked = this.#modules.find(module);
     if (tracked?.original === undefined || !NO_ROOM.test(String(thrown))) throw thrown;
@@ -100,7 +100,7 @@ export class TrackedInstances {
     return Reflect.construct(this.#Module, [tracked.original]);
   }
 
-  /** What the engine is to be given for a module and its imports. */
+  /** Returns the module and the imports for the engine. */
   #given(module: WebAssembly.Module, imports: unknown[]): Given {
     const tracked = this.#modules.find(module);
     if (tracked === undefined) return { module, imports };
@@ -112,7 +112,7 @@ export class TrackedInstances {
     return { module: fitting, imports: [observed?.imports ?? taken], tracked: as, taken, observed };
   }
 
-  /** The module without the tools that cannot follow what it is to import; as it is where all of them can. */
+  /** Returns the module without the tools that cannot follow its imports, or the module itself if all tools can. */
   #fittingModule(
     module: WebAssembly.Module,
     tracked: TrackedModule,
@@ -127,7 +127,7 @@ export class TrackedInstances {
     return fitting;
   }
 
-  /** The imports as the rewritten module is to get them. */
+  /** Returns the imports for the rewritten module. */
   #observe(
     module: WebAssembly.Module,
     imports: WebAssembly.Imports,
@@ -145,7 +145,7 @@ export class TrackedInstances {
     };
   }
 
-  /** The imports with guarded host functions, which report what they touch where a tool wants to know. */
+  /** Returns the imports with guarded host functions. They report the memory that they access if a tool needs that. */
   #observeCalls(
     module: WebAssembly.Module,
     imports: WebAssembly.Imports,
@@ -182,11 +182,11 @@ export class TrackedInstances {
     const entry = declared.find(({ kind }) => kind === "memory");
     const program = entry === undefined ? undefined : imports[entry.module]?.[entry.name];
     const found = isSharedMemory(program) ? this.#observer.sharedShadow(program, tracked) : undefined;
-    // Without one from the observer, this instance is followed alone; without a memory, the engine will refuse it.
+    // If the observer has none, this instance is followed alone. If there is no memory, the engine rejects the imports.
     return found ?? { memory: newShadow(tracked.info) };
   }
 
-  /** Makes the exports of an instance look as those of the original module, and tells the observer of all of them. */
+  /** Makes the exports of an instance look like those of the original module, and reports all of them to the observer. */
   #adopt(
     instance: WebAssembly.Instance,
     { tracked, taken, observed }: Given,
@@ -206,9 +206,9 @@ export class TrackedInstances {
   }
 }
 
-// What a program hands to the engine as a module: bytes, responses, and what it is to import.
+// Values that a program passes to the engine: bytes, responses and imports of modules.
 
-/** Whether the engine would take the import object: it looks at it before it compiles anything. */
+/** True if the engine would accept the import object. The engine checks it before it compiles. */
 export function acceptsImports([imports]: unknown[]): boolean {
   return (
     imports === undefined ||
@@ -223,8 +223,8 @@ const lengthOf = (prototype: object): AnyFunction =>
 const bufferLengths: AnyFunction[] = [lengthOf(ArrayBuffer.prototype)];
 
 /**
- * The ways to ask a buffer for its length. The class of shared ones has a name in some pages alone, and workers of others crash that
- * ask for it before their script begins.
+ * Yields the getters of a buffer's length. The class of shared buffers has a name only in some pages. Workers of other pages
+ * crash if the class is requested before their script begins.
  */
 function* lengthGetters(): Generator<AnyFunction> {
   yield bufferLengths[0]!;
@@ -234,7 +234,7 @@ function* lengthGetters(): Generator<AnyFunction> {
   yield bufferLengths[1];
 }
 
-/** Whether a value is a buffer, of this realm or another. */
+/** True for a buffer, of this realm or another. */
 function isBuffer(value: unknown): value is ArrayBuffer {
   for (const length of lengthGetters())
     try {
@@ -245,7 +245,7 @@ function isBuffer(value: unknown): value is ArrayBuffer {
   return false;
 }
 
-/** A copy of the bytes of a buffer source, or undefined for anything else. */
+/** Returns a copy of the bytes of a buffer source; undefined for any other value. */
 function copyBytes(
   source: unknown,
   roomFor: (length: number) => Uint8Array = (length) => new Uint8Array(length),
@@ -260,12 +260,15 @@ function copyBytes(
     copy.set(bytes);
     return copy;
   } catch {
-    // A detached buffer, which the engine refuses too.
+    // A detached buffer: the engine rejects it too.
     return undefined;
   }
 }
 
-/** Reads a response that the engine would take. Undefined, with the response untouched: let the engine judge it. */
+/**
+ * Reads a response that the engine would accept. Returns undefined and leaves the response untouched if the engine must
+ * judge it.
+ */
 export async function readResponse(
   response: unknown,
 ): Promise<{ bytes: Uint8Array; url: string } | undefined> {
@@ -280,23 +283,26 @@ export function moduleResponse(bytes: Uint8Array): Response {
 
 const INFO_SECTION = "memshade";
 
-/** Bytes to compile in both forms. Compilation falls back to the original, so that the engine's own errors come out. */
+/**
+ * Bytes to compile in both forms. If the rewritten ones do not compile, the original is compiled, so that errors are the
+ * engine's own.
+ */
 export interface Rewritten extends RewrittenModule {
   original: Uint8Array;
 }
 
-/** How a program asked for a module. */
+/** Origin of a program's request for a module. */
 interface Asked {
-  /** Where its bytes came from, if that is known. */
+  /** Address of the module's bytes, if known. */
   address?: string;
   caller: readonly string[] | undefined;
 }
 
-/** The modules of a `WebAssembly` namespace that were rewritten, and what the program is to see of them. */
+/** The rewritten modules of a `WebAssembly` namespace, and the program's view of them. */
 export class TrackedModules {
   readonly #namespace: typeof WebAssembly;
   readonly #observer: InstantiationObserver;
-  // The engine's own, as they are before they are replaced.
+  // Captured before they are replaced.
   readonly #Module: typeof WebAssembly.Module;
   readonly #compile: AnyFunction;
   readonly #customSections: typeof WebAssembly.Module.customSections;
@@ -314,7 +320,9 @@ export class TrackedModules {
     return value instanceof this.#Module;
   }
 
-  /** Also finds modules that came from another thread: they carry a section of ours. */
+  /**
+   * Returns the data of a rewritten module. Modules from another thread are recognized by a section that memshade has added.
+   */
   find(module: unknown): TrackedModule | undefined {
     if (!this.isModule(module)) return undefined;
     const known = this.#tracked.get(module);
@@ -325,7 +333,7 @@ export class TrackedModules {
     return recognized;
   }
 
-  /** Bytes are copied at once, as the engine does: the program may change them while they are compiled. */
+  /** Rewrites a module. Its bytes are copied at once, as the engine does: the program may change them during compilation. */
   rewrite(source: unknown, address?: string): Rewritten | undefined {
     const original = this.#copy(source);
     const rewritten = original === undefined ? undefined : this.#observer.rewrite(original, address);
@@ -337,8 +345,8 @@ export class TrackedModules {
   }
 
   /**
-   * As `rewrite`, for a program that waits for a promise: goes on with what was rewritten, or with the module as it was, at once where
-   * the observer knows at once.
+   * Rewrites a module for a program that waits for a promise. Then calls `goOn` with the rewritten module, or `plain` with
+   * the module as it was. Does so at once if the observer answers at once.
    */
   rewriteThen(
     source: unknown,
@@ -368,7 +376,7 @@ export class TrackedModules {
     return module;
   }
 
-  /** As `compile`, by the constructor; the original where the rewritten module does not compile. */
+  /** Compiles by the constructor. If the rewritten module does not compile, the original is compiled. */
   construct(source: Rewritten, options: unknown[]): WebAssembly.Module {
     const construct = (bytes: Uint8Array): WebAssembly.Module =>
       Reflect.construct(this.#Module, [bytes, ...options]);
@@ -384,14 +392,14 @@ export class TrackedModules {
     return module;
   }
 
-  /** What the original says of itself, of what the engine says of the rewritten module. */
+  /** Reduces the engine's list for the rewritten module to the exports of the original. */
   visibleExports(module: unknown, all: WebAssembly.ModuleExportDescriptor[]) {
     const hidden = this.find(module)?.info.hiddenExports ?? [];
     return all.filter((entry) => !hidden.includes(entry.name));
   }
 
   visibleImports(module: unknown, all: WebAssembly.ModuleImportDescriptor[]) {
-    // It is the last one: the program may have one of the same name.
+    // The shadow memory is the last import. The program may have an import of the same name.
     const tracked = this.find(module);
     return tracked !== undefined && importsShadow(tracked.info) ? all.slice(0, -1) : all;
   }
@@ -403,7 +411,7 @@ export class TrackedModules {
   }
 }
 
-/** Whether the last import of the instrumented module is a shadow memory. */
+/** True if the last import of the instrumented module is a shadow memory. */
 function importsShadow({ acrossThreads, beside }: InstrumentedInfo): boolean {
   return acrossThreads === true || beside !== undefined;
 }
@@ -415,11 +423,11 @@ interface Shadow {
   layout: ShadowLayout;
 }
 
-/** The shadow memories of the modules that dynamic libraries are loaded into, by the memories that these use. */
+/** Shadow memories of the modules into which dynamic libraries are loaded, by the memories of these modules. */
 export class MainModules {
   readonly #shadows = new WeakMap<WebAssembly.Memory, Shadow>();
 
-  /** An instance came into being. `all` and `visible`: its exports with and without those of instrumentation. */
+  /** Adds an instance. `all` and `visible`: its exports with and without those of instrumentation. */
   add(
     info: InstrumentedInfo,
     imports: unknown,
@@ -433,8 +441,9 @@ export class MainModules {
   }
 
   /**
-   * The imports of a library that was rewritten for tables of this layout, with the shadow memory of the module whose
-   * memory it imports; with one that nobody reads if that module has other tables.
+   * Returns the imports of a library that was rewritten for tables of this layout. They include the shadow memory of the
+   * module whose memory the library imports. If that module has other tables, they include a shadow memory that is never
+   * read.
    */
   withShadow(
     imports: WebAssembly.Imports,
@@ -454,22 +463,22 @@ export class MainModules {
 }
 
 function isSharedMemory(value: unknown): value is WebAssembly.Memory {
-  // Not by `instanceof`: it may come from another context of this thread.
+  // `instanceof` would fail for a memory from another context of this thread.
   return isMemory(value) && Object.prototype.toString.call(value.buffer) === "[object SharedArrayBuffer]";
 }
 
 /**
- * What a module is to import, as a plain object. Import objects may be proxies or make their values while they are asked
- * for them: each is asked for what the module declares, in its order, once, as the engine would.
+ * Reads a module's imports into a plain object. Import objects may be proxies or compute their values on access. So each
+ * declared import is read once, in the module's order, as the engine would.
  *
  * @param declared the imports that the module declares; the shadow memory among them is left out.
- * @returns undefined for what the engine refuses, to be refused in the engine's own words.
+ * @returns undefined for imports that the engine rejects, so that the engine reports its own error.
  */
 export function takeImports(
   imports: unknown,
   declared: readonly WebAssembly.ModuleImportDescriptor[],
 ): WebAssembly.Imports | undefined {
-  // Without imports a module needs no object.
+  // A module without imports needs no object.
   const given = imports === undefined ? {} : imports;
   if (!isObject(given)) return undefined;
   const taken: Record<string, Record<string, WebAssembly.ImportValue>> = Object.create(null);

@@ -4,20 +4,23 @@ import type { InstrumentedInfo } from "../../tools/index.ts";
 import { isWasm, traceBelow } from "./host-trace.ts";
 
 /**
- * The frames of WebAssembly that this thread is in, innermost first: their names, as far as they have some. Undefined where the engine
- * does not tell.
+ * Returns the names of this thread's WebAssembly frames, innermost first. A frame without a name is undefined. Returns
+ * undefined if the engine gives no trace.
  */
 export function wasmFrames(): (string | undefined)[] | undefined {
   const trace = traceBelow(wasmFrames, Number.POSITIVE_INFINITY);
   return trace?.frames.filter(({ script }) => isWasm(script)).map((frame) => frame.describe().name);
 }
 
-/** What is left on the stack of a program that ends itself when its main function has returned. */
+/** Functions on the stack of a program that exits after its main function has returned. */
 const START_FRAMES = /^(.*\.)?(_start|_start\.command_export|exit|_Exit|__wasi_proc_exit|proc_exit)$/;
-/** They are so many: `_start` behind its wrapper, and the functions that end the program. */
+/** Largest number of such frames: `_start` behind its wrapper, and the functions that end the program. */
 const MOST_START_FRAMES = 4;
 
-/** Whether these are the frames of a program whose main function has returned, as far as they have names; else by their number. */
+/**
+ * True for the frames of a program whose main function has returned. Names are compared; without names, the number of frames
+ * counts.
+ */
 export function isAtStart(frames: readonly (string | undefined)[] | undefined): boolean {
   if (frames === undefined) return false;
   const names = frames.filter((name) => name !== undefined);
@@ -26,7 +29,10 @@ export function isAtStart(frames: readonly (string | undefined)[] | undefined): 
     : frames.length <= MOST_START_FRAMES;
 }
 
-/** Which live blocks of an instance of this thread can still be reached. Its host is JavaScript, which may have their addresses. */
+/**
+ * Finds the live blocks of an instance of this thread that can still be reached. The JavaScript host may hold their
+ * addresses.
+ */
 export function lookThroughNow(
   exports: WebAssembly.Exports,
   info: InstrumentedInfo,

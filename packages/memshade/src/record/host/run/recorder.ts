@@ -23,21 +23,24 @@ import { sessionsOf } from "../../tools/sessions.ts";
 import type { ModuleRuns } from "../../tools/waste/read/site-runs.ts";
 import { furtherMemories, type ShadowMemories } from "../instance/host-calls.ts";
 
-/** An instance of a module, or several that are gone, by the number that its thread has for the stack that made it. */
+/**
+ * A single instance, or all instances that are gone, of one module, thread and stack. `stack`: the thread's number for the
+ * stack that made them.
+ */
 interface Made {
   readonly module: number;
   readonly thread: number;
   readonly stack: number;
-  /** Of its memory, where it was found to be there still; undefined: it is not, or nobody knows. */
+  /** Size of the instance's memory if the instance was found alive; undefined if it is gone or was not checked. */
   bytes: number | undefined;
   count: number;
 }
 
-/** Who has made the instances of modules, and how many of them are there when a profile is taken. */
+/** Stacks that have made the instances of modules, and the number of instances alive when a profile is taken. */
 export class KeptInstances {
   readonly #callers = new HostCallers();
   readonly #made = new Map<number, Made>();
-  /** How many of those that a stack has made are gone; the key has module, thread and stack. */
+  /** Numbers of instances that are gone. The key is module, thread and stack. */
   readonly #dropped = new Map<string, Made>();
   readonly #isKnown = new Set<number>();
 
@@ -58,7 +61,7 @@ export class KeptInstances {
     else known.count++;
   }
 
-  /** What a thread has found of its instances; of those that it does not name, none is there. */
+  /** Sets the instances that a thread has found alive. Its other instances are gone. */
   keep(thread: number, kept: readonly { readonly number: number; readonly bytes: number }[]): void {
     this.#isKnown.add(thread);
     for (const made of this.#made.values()) if (made.thread === thread) made.bytes = undefined;
@@ -68,7 +71,7 @@ export class KeptInstances {
     }
   }
 
-  /** The modules with what is known of their instances. */
+  /** Returns the modules with the stacks that made their instances. */
   within(modules: readonly RunModule[], describe: DescribeHostFrame = withoutStart): RunModule[] {
     const groups = new Map<string, RunInstances & { readonly module: number }>();
     for (const one of [...this.#made.values(), ...this.#dropped.values()]) {
@@ -98,22 +101,24 @@ function keyOf({ module, thread, stack }: Made): string {
   return `${module} ${thread} ${stack}`;
 }
 
-/** What was recorded: the description of the run and the raw MemProf profile. */
+/** A recorded profile: the description of the run, the raw MemProf profile and further files. */
 export interface Profile {
   run: Run;
   /** LLVM raw memory profile, the bytes of `heap.memprofraw`; none if no tool with blocks recorded. */
   raw: Uint8Array;
   /** Files of the other tools, and the heap over time, as `run.files` names them. */
   toolFiles: ProfileFile[];
-  /** How often what is in the modules ran, as far as a tool tells; no part of the run folder. */
+  /** Execution counts of sites in the modules, if a tool records them. Not part of the run folder. */
   siteRuns: ModuleRuns[];
-  /** Sentences for whoever ran the program: what the tools kept from working. They are part of the tools' files. */
+  /**
+   * Sentences for the user who ran the program: functions that the tools kept from working. The tools' files contain them.
+   */
   warnings: string[];
 }
 
 export type { ProfileFile };
 
-/** What a run folder is made of. */
+/** The parts of a profile that a run folder contains. */
 export type RecordedFiles = Pick<Profile, "run" | "raw" | "toolFiles">;
 
 export interface RecorderOptions {
@@ -122,19 +127,22 @@ export interface RecorderOptions {
   command: readonly string[];
   /** Short name of the program. */
   program: string;
-  /** Functions of WASI tell the instances what they read: see `observeImports`. */
+  /** True if functions of WASI report to the instances which memory they read: see `observeImports`. */
   observesHost?: boolean;
   /** Reads debug information, for tools that write lines. */
   linesOf?: LinesOf;
   typesOf?: TypesOf;
-  /** Reads scripts, for those who want to know where the calls of the host were written. */
+  /** Reads scripts, to find where calls of the host were written. */
   describeFrame?: DescribeHostFrame | undefined;
 }
 
-/** Stands for the bytes of a module that nobody has kept: its functions stay without names. */
+/** Placeholder for the bytes of a module that were not kept: its functions have no names. */
 export const UNKNOWN_MODULE: Uint8Array = Uint8Array.of(0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00);
 
-/** One recorded run: instances come and go, profiles are taken at any time. Knows nothing of files and processes. */
+/**
+ * Recorder of a run. Instances are added and released, and profiles can be taken at any time. Files and processes are
+ * handled elsewhere.
+ */
 export class Recorder {
   readonly #options: RecorderOptions;
   readonly #sessions: readonly ToolSession[];
@@ -156,11 +164,10 @@ export class Recorder {
   /**
    * Starts to record an instance by its shadow memories.
    *
-   * @param memories those of the tools that found something to record in it.
-   * @param original the bytes of the module before instrumentation, or a function that is asked for them when a
-   *   profile is taken.
-   * @param place says which other instances have the same tables for blocks.
-   * @param thread the one that runs it, as `learnStacks` names it.
+   * @param memories the memories of the tools that found something to record in it.
+   * @param original the bytes of the module before instrumentation, or a function that returns them when a profile is taken.
+   * @param place identifies the instances that share its tables for blocks.
+   * @param thread number of the thread that runs it, as in `learnStacks`.
    */
   addInstance(
     memories: ShadowMemories,
@@ -179,59 +186,62 @@ export class Recorder {
     return handle;
   }
 
-  /** A thread tells of stacks of its own that have entered instances. */
+  /** Adds stacks of a thread that have entered instances. */
   learnStacks(thread: number, told: ToldStacks): void {
     this.#kept.learnStacks(thread, told);
     for (const session of this.#sessions) session.learnStacks?.(thread, told);
   }
 
-  /** The stack of a thread that has made an instance. */
+  /** Records the stack of a thread that has made an instance. */
   addMaker(handle: InstanceHandle, thread: number, stack: number): void {
     this.#kept.add(handle, thread, stack);
   }
 
-  /** An instance whose maker is known is gone. */
+  /** Records that an instance is gone whose maker was recorded. */
   drop(instance: number): void {
     this.#kept.drop(instance);
   }
 
-  /** Which instances of a thread are still there. */
+  /** Sets which instances of a thread are still alive. */
   keep(...found: Parameters<KeptInstances["keep"]>): void {
     this.#kept.keep(...found);
   }
 
-  /** What was found in the thread of an instance about its live blocks: for the next profile. */
+  /** Sets the reachability of an instance's live blocks for the next profile. Its thread has determined it. */
   setReach(handle: InstanceHandle, reach: KnownReach | undefined): void {
     for (const session of this.#sessions) session.setReach?.(handle, reach);
   }
 
-  /** The profile that it was found for has been taken. */
+  /** Discards the reachability results of a profile that has been taken. */
   forgetReach(): void {
     for (const session of this.#sessions) session.forgetReach?.();
   }
 
-  /** How that is found when a profile is taken, for instances of this thread. */
+  /** Sets the function that finds reachable blocks when a profile is taken, for an instance of this thread. */
   setLook(handle: InstanceHandle, look: LookThrough): void {
     for (const session of this.#sessions) session.setLook?.(handle, look);
   }
 
-  /** The instance is gone: its figures are kept, its memory is not. */
+  /** Releases an instance: its figures are kept, its memory is not. */
   releaseInstance(handle: InstanceHandle): void {
     this.#modules.release(handle);
     for (const session of this.#sessions) session.releaseInstance(handle);
   }
 
-  /** Whether tables that instances share are still in use. */
+  /** True while a live instance uses the shared tables of this name. */
   isShared(group: string): boolean {
     return this.#modules.isShared(group);
   }
 
-  /** To be called some times a second while programs run in other threads, see `watchCounters`. */
+  /**
+   * Reads counters before they wrap. Call it several times a second while programs run in other threads, see
+   * `watchCounters`.
+   */
   watch(isLate: boolean): void {
     for (const session of this.#sessions) session.watch?.(isLate);
   }
 
-  /** The tables of an instance are full: takes over what they hold. */
+  /** Takes over the contents of an instance's full tables. */
   flush(handle: InstanceHandle): void {
     for (const session of this.#sessions) session.flush?.(handle);
   }
@@ -239,7 +249,7 @@ export class Recorder {
   /**
    * Adds a sentence about something that this run does not track. Repeated sentences are kept once.
    *
-   * @param isMissing whether figures lack it, so that limits cannot be decided by them
+   * @param isMissing true if figures lack it, so that limits cannot be decided by them
    */
   note(sentence: string, isMissing = false): void {
     if (this.#notes.includes(sentence)) return;
@@ -247,12 +257,12 @@ export class Recorder {
     if (isMissing) this.#missing.push(...unseenBounds(sentence));
   }
 
-  /** Forgets what was recorded so far. Blocks that are live now stay known and are part of the next profile. */
+  /** Discards the figures so far. Blocks that are live now stay recorded and are part of the next profile. */
   reset(): void {
     for (const session of this.#sessions) session.reset();
   }
 
-  /** The profile up to now. Changes nothing, so that it can be taken while the program runs. */
+  /** Returns the profile so far. Changes nothing, so that a profile can be taken while the program runs. */
   takeProfile(end: RunEnd): Profile {
     const { command, program, linesOf, typesOf, describeFrame } = this.#options;
     const recorded = this.#modules.all;
@@ -293,7 +303,7 @@ export class Recorder {
     };
   }
 
-  /** If nobody named a tool, only those have a part that found something to record, or the first one. */
+  /** If the user chose no tool, only tools that found something to record have a part, or else the first tool. */
   #sessionsWithParts(): readonly ToolSession[] {
     if (this.#options.tools.tools !== undefined) return this.#sessions;
     const filled = this.#sessions.filter(({ isEmpty }) => isEmpty !== true);
@@ -301,7 +311,7 @@ export class Recorder {
   }
 }
 
-/** The files that stand for a profile in a run folder; `run.json` comes last, so that it vouches for the others. */
+/** Returns the files of a profile in a run folder. `run.json` comes last: once it exists, the other files are complete. */
 export function profileFiles(profile: RecordedFiles): ProfileFile[] {
   return [
     ...(profile.run.files.heap === undefined ? [] : [{ name: HEAP_FILE, contents: profile.raw }]),

@@ -105,7 +105,7 @@ function printNativeLimits(screen: Screen, hasContexts: boolean): void {
   );
 }
 
-/** What the head of a report on waste says. */
+/** Returns the facts in the head of a report on waste. */
 export function wasteFacts({ totals, stores }: WasteFile): HeadFact[] {
   const facts: HeadFact[] = [];
   const row = (label: string, value: string) => void facts.push([label, value]);

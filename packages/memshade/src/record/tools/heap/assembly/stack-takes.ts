@@ -1,4 +1,5 @@
-// The program's stack as the host uses it: bytes that the host takes by a call, as of Emscripten's stackAlloc, and has not given back.
+// The program's stack as the host uses it: bytes that the host takes by a call, such as Emscripten's stackAlloc, and has not
+// given back.
 import {
   askHost,
   HOST_ENTRIES,
@@ -18,7 +19,7 @@ import {
   StackTakes,
 } from "./layout.generated";
 
-/** Before the stack pointer is set to `to`, in function `mover`. Returns `to`. */
+/** Called before function `mover` sets the stack pointer to `to`. Returns `to`. */
 export function stackMoving(to: u32, mover: u32): u32 {
   const from = programStackPointer();
   // Stacks of coroutines are elsewhere.
@@ -29,7 +30,10 @@ export function stackMoving(to: u32, mover: u32): u32 {
   return to;
 }
 
-/** An exception leaves the program, which was entered with the stack pointer at `from`: nobody undoes its frames. */
+/**
+ * Called when an exception leaves the program, which was entered with the stack pointer at `from`. The frames are not
+ * undone.
+ */
 export function stackLeft(from: u32): void {
   const to = programStackPointer();
   if (to < from && isInStack(from) && isInStack(to)) take(from, to, LEFT_BY_EXCEPTION);
@@ -56,8 +60,8 @@ function take(from: u32, to: u32, mover: u32): void {
   store<u32>(entry, mover, StackTake.mover);
   store<u32>(entry, 0, StackTake.caller);
   store<u32>(STACK_TAKES, count + 1, StackTakes.count);
-  // The host is asked where the list is longer than ever, or was before an exception went on through functions around: rarely, unless the
-  // stack sinks.
+  // The host is asked for the caller if the list is longer than ever. An exception may pass functions further out, so the
+  // length before counts. Such calls are rare, unless the stack sinks.
   const most = load<u32>(STACK_TAKES, StackTakes.most);
   if (HOST_STACKS === 0 || before < most) return;
   store<u32>(STACK_TAKES, max(most, count + 1), StackTakes.most);
@@ -68,12 +72,12 @@ function take(from: u32, to: u32, mover: u32): void {
 
 function giveBack(to: u32): void {
   if (dropAbove(to)) return;
-  // Only a part, or all and not what frames lost that an exception has left.
+  // The host gave back only a part, or not the frames that an exception has left behind.
   const count = load<u32>(STACK_TAKES, StackTakes.count);
   if (count !== 0) store<u32>(entryAt(count - 1), to, StackTake.to);
 }
 
-/** Forgets what was taken below `to`, where the stack pointer is now. False: nothing was. */
+/** Removes the takes below `to`, the new stack pointer. Returns false if there were none. */
 function dropAbove(to: u32): bool {
   const before = load<u32>(STACK_TAKES, StackTakes.count);
   let count = before;

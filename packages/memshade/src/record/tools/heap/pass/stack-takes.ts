@@ -17,16 +17,16 @@ import type { ToolPass, WalkState } from "../../../rewrite/tool.ts";
 /** The program's stack, and the functions by which the host moves its pointer. */
 export interface MovableStack {
   pointer: number;
-  /** Its lowest address, and its end, where the pointer begins. */
+  /** Lowest address of the stack, and its end, where the pointer begins. */
   start: number;
   end: number;
   movers: ReadonlySet<number>;
 }
 
 /**
- * Functions such as Emscripten's `stackAlloc` and `stackRestore`, or wasm-bindgen's `__wbindgen_add_to_stack_pointer`: they are exported,
- * called by no function of the module, and set the stack pointer once. A function with a frame of its own sets it twice, to its frame and
- * back. Undefined where it is not known where the stack lies.
+ * Finds functions such as Emscripten's `stackAlloc` and `stackRestore`, or wasm-bindgen's `__wbindgen_add_to_stack_pointer`.
+ * They are exported, called by no function of the module, and set the stack pointer once. A function with a frame of its own
+ * sets it twice, to its frame and back. Returns undefined if the location of the stack is unknown.
  */
 export function findMovableStack(
   module: WasmModule,
@@ -42,7 +42,7 @@ export function findMovableStack(
   return { pointer, start, end, movers };
 }
 
-/** Where the stack is: linkers place it on one side of the data. Both 0 where that is not known. */
+/** Returns the range of the stack: linkers place it on one side of the data. Both ends are 0 if it is unknown. */
 export function stackRange(module: WasmModule, pointer: number): { from: number; to: number } {
   const top = initialValue(module, pointer);
   const data = dataRange(module);
@@ -51,7 +51,7 @@ export function stackRange(module: WasmModule, pointer: number): { from: number;
   return data.to <= top ? { from: data.to, to: top } : { from: 0, to: 0 };
 }
 
-/** How many instructions of a function set a global. */
+/** Counts the instructions of a function that set a global. */
 function setsOf({ bytes, bodies, importedFunctionCount }: WasmModule, index: number, global: number): number {
   const body = bodies[index - importedFunctionCount];
   if (body === undefined || !bytes.subarray(body.codeStart, body.end).includes(Op.GLOBAL_SET)) return 0;
@@ -65,7 +65,7 @@ function setsOf({ bytes, bodies, importedFunctionCount }: WasmModule, index: num
   return sets;
 }
 
-/** Notes what the host takes of the program's stack, and what it gives back. */
+/** Records the bytes that the host takes of the program's stack, and the bytes that it gives back. */
 export class StackTakesPass implements ToolPass {
   readonly followedGlobal: number;
   readonly #movers: ReadonlySet<number>;

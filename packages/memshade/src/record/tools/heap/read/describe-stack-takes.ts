@@ -4,7 +4,7 @@ import { LEFT_BY_EXCEPTION } from "../layout.ts";
 import type { DescribeHostFrame, HostCallers } from "./host-callers.ts";
 import type { TakenStack } from "./stack-takes.ts";
 
-/** Returns what callers took of the stacks of a module: of each caller, the takes in the instance where it has most. */
+/** Returns the takes of a module's stacks by caller. For each caller, the instance with its most takes counts. */
 export function describeStackTakes(
   instances: readonly { taken: TakenStack; thread: number | undefined }[],
   original: () => Uint8Array,

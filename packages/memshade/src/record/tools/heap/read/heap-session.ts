@@ -66,24 +66,24 @@ import { UNCOUNTED_SITE } from "./uncounted.ts";
 
 export interface HeapSnapshot {
   heap: RunHeap;
-  /** What was found in each module: whether its allocator is one, and the functions and places of call paths. */
+  /** Results for each module: whether its allocator is confirmed, and the functions and places of call paths. */
   found: Pick<RunModule, "allocator" | "functions" | "places">[];
   tool: HeapTool;
   notTracked: string[];
   bounds: Bound[];
-  /** Undefined where nobody asked who has called. */
+  /** Undefined if callers in the host were not recorded. */
   host: RunHost | undefined;
-  /** The heap over time: what becomes `heapintervals.json`. */
+  /** The heap over time: content of `heapintervals.json`. */
   intervals: HeapIntervals;
-  /** What becomes the raw MemProf profile. */
+  /** Content of the raw MemProf profile. */
   raw: RawProfile;
-  /** Accesses to static data, where it is known where that lies. */
+  /** Accesses to static data, if its location is known. */
   statics: StaticsFile | undefined;
 }
 
 /** Name of the file with the raw MemProf profile in the run folder. */
 export const HEAP_FILE = "heap.memprofraw";
-/** Stands at offset 0 of a code section, where no instruction can be: contexts beyond the tables' bounds. */
+/** Function for contexts beyond the tables' limits. Its offset 0 of a code section can hold no instruction. */
 const OVERFLOW_FUNCTION: RunFunction = {
   index: -1,
   name: "[calling contexts beyond --max-contexts]",
@@ -91,33 +91,35 @@ const OVERFLOW_FUNCTION: RunFunction = {
   end: 1,
 };
 
-/** What an instance handed out before its end, and where its totals stood when the session was reset. */
+/** Instances with the same tables, and the figures that these tables handed out earlier. */
 interface SessionInstance {
   /** Number of the first instance with these tables. */
   first: number;
-  /** How many instances have these tables: several where they share their memory. */
+  /** Number of instances with these tables: several if they share their memory. */
   members: number;
-  /** Names the tables of instances that share them. */
+  /** Identifies the tables of instances that share them. */
   group: string | undefined;
   module: number;
-  /** The threads that run the instances with these tables, by the number that they have there; of one alone by any. */
+  /**
+   * Threads that run the instances with these tables, by the instances' number there. A single instance may have any number.
+   */
   threads: Map<number, number>;
   reader: ShadowReader | undefined;
   flushed: ContextTable;
   history: HeapSeries[];
-  /** What was found out about its live blocks, for the next profile. */
+  /** Reachability of the live blocks, for the next profile. */
   reach: KnownReach | undefined;
-  /** Finds it out. */
+  /** Finds the reachability when a profile is taken. */
   look: LookThrough | undefined;
-  /** What evicted contexts held at the last peak seen so far, by call path. */
+  /** Figures of evicted contexts at the last peak so far, by call path. */
   peaks: { stamp: number; context: ShadowContext }[];
 }
 
-/** What the figures of a run's heap need of the run. */
+/** Facts about the run that its heap figures need. */
 export type HeapFacts = Pick<RunFacts, "modules" | "recorded" | "describeFrame"> &
   Partial<Pick<RunFacts, "linesOf">>;
 
-/** The figures of an instance, at its end or as they are now. */
+/** Figures of an instance, at its end or now. */
 interface Finished {
   first: number;
   module: number;
@@ -127,8 +129,8 @@ interface Finished {
 }
 
 /**
- * Everything recorded about the heap in one run: instances with their shadow memories while they live, their figures
- * once they are gone. Instances of one module share its contexts. A run without accesses (`alloc`) is one of the heap.
+ * Recording of the heap in one run: live instances with their shadow memories, and the figures of instances that are gone.
+ * Instances of one module share its contexts. A run without accesses (`alloc`) is a heap run too.
  */
 export class HeapSession implements ToolSession {
   readonly tool = "heap";
@@ -143,7 +145,7 @@ export class HeapSession implements ToolSession {
     this.#options = options;
   }
 
-  /** A thread tells of stacks that have entered its instances. */
+  /** Adds stacks of a thread that have entered its instances. */
   learnStacks(thread: number, told: ToldStacks): void {
     this.#callers.learn(thread, told);
   }
@@ -152,7 +154,7 @@ export class HeapSession implements ToolSession {
     return this.#isEmpty;
   }
 
-  /** Follows an instance by its shadow memory from here on. Its number is the "CPU" of its blocks. */
+  /** Follows an instance by its shadow memory from now on. The instance's number is the "CPU" of its blocks. */
   addInstance(
     { number, module, thread = 0, place }: InstanceHandle,
     memory: TableMemory,
@@ -182,25 +184,27 @@ export class HeapSession implements ToolSession {
     this.#instances.set(number, instance);
   }
 
-  /** What was found out about an instance's live blocks; the next profile, or its end, takes it. */
+  /** Sets the reachability of an instance's live blocks, for the next profile or the instance's end. */
   setReach(handle: InstanceHandle, reach: KnownReach | undefined): void {
     const instance = this.#instances.get(handle.number);
     if (instance !== undefined) instance.reach = reach;
   }
 
-  /** What was found out is of a moment that is over; that it cannot be found out stays. */
+  /** Replaces results of a past moment by `OUT_OF_REACH`. A result "unknown" stays. */
   forgetReach(): void {
     for (const instance of this.#instances.values())
       if (instance.reach !== undefined && !("unknown" in instance.reach)) instance.reach = OUT_OF_REACH;
   }
 
-  /** How it is found out whenever a profile is taken, in the thread of the instance. */
+  /** Sets the function that finds reachable blocks whenever a profile is taken, in the thread of the instance. */
   setLook(handle: InstanceHandle, look: LookThrough): void {
     const instance = this.#instances.get(handle.number);
     if (instance !== undefined) instance.look = look;
   }
 
-  /** Takes over the ended blocks of an instance whose tables are full; called in its own thread, from inside it. */
+  /**
+   * Takes over the ended blocks of an instance whose tables are full. Called in the instance's own thread, from inside it.
+   */
   flush(handle: InstanceHandle): boolean {
     const instance = this.#instances.get(handle.number);
     if (instance?.reader === undefined) return false;
@@ -214,13 +218,13 @@ export class HeapSession implements ToolSession {
     }
     const series = instance.reader.readSeries();
     if (series !== undefined) instance.history.push(series);
-    // Only what was live at the newest peak can still matter.
+    // Only blocks live at the newest peak can still matter.
     const newest = Math.max(0, ...instance.peaks.map(({ stamp }) => stamp));
     instance.peaks = instance.peaks.filter(({ stamp }) => stamp === newest);
     return true;
   }
 
-  /** The instance is gone: its blocks end now, its memory is let go. */
+  /** Releases an instance: its blocks end now, its memory is released. */
   releaseInstance(handle: InstanceHandle): void {
     const instance = this.#instances.get(handle.number);
     if (instance === undefined) return;
@@ -230,15 +234,15 @@ export class HeapSession implements ToolSession {
   }
 
   /**
-   * To be called some times a second where programs run in other threads, from before the first instance on: no counter of static
-   * data wraps unseen then. `isLate`: the last time was longer ago.
+   * Reads counters of static data before they wrap. Where programs run in other threads, call it several times a second,
+   * from before the first instance on. `isLate`: the last time was longer ago.
    */
   watch(isLate: boolean): void {
     this.#isWatched = true;
     for (const { reader } of this.#instances.values()) reader?.watch(isLate);
   }
 
-  /** Forgets what was recorded so far. Blocks that live now stay known, with all their accesses. */
+  /** Discards the figures so far. Blocks that are live now stay recorded, with all their accesses. */
   reset(): void {
     this.#finished = [];
     for (const instance of new Set(this.#instances.values())) {
@@ -262,9 +266,9 @@ export class HeapSession implements ToolSession {
     };
   }
 
-  /** The figures up to now; live blocks count as if they ended now. Changes nothing. */
+  /** Returns the figures so far. Live blocks count as if they ended now. Changes nothing. */
   figures({ modules, recorded, describeFrame = withoutStart, linesOf }: HeapFacts): HeapSnapshot {
-    // When an instance that nobody uses ends is the garbage collector's choice: it must not show in the profile.
+    // The garbage collector chooses when an unused instance ends: the profile must not depend on it.
     const all = [...this.#finished, ...[...new Set(this.#instances.values())].map(finish)].sort(
       (a, b) => a.first - b.first,
     );
@@ -341,7 +345,7 @@ export class HeapSession implements ToolSession {
     const stackTakes = describeStackTakes(taken, original, this.#callers, describeFrame);
     return stackTakes.length === 0 ? {} : { stackTakes };
   }
-  /** Whose allocator is not believed has static data all the same. */
+  /** Counts accesses to static data, also in modules whose allocator is not confirmed. */
   #staticsOf(all: readonly Finished[], recorded: readonly RecordedModule[]): StaticsFile | undefined {
     const counted = recorded.flatMap(({ info, original }, index) => {
       const instances = all.flatMap(({ module, contents }) =>
@@ -364,7 +368,7 @@ function describeHost(
   const sum = (field: "hostAsked" | "hostLeftOut"): number =>
     totals.reduce((total, instance) => total + instance[field], 0);
   const asked = sum("hostAsked");
-  // A host that cannot be asked is none.
+  // A host that was never asked for callers is not described.
   if (mode === undefined || mode === "off" || asked === 0) return undefined;
   return segment.describe({ mode, asked, leftOut: sum("hostLeftOut") }, describeFrame);
 }
@@ -375,7 +379,7 @@ function finish(instance: SessionInstance): Finished {
   return { first, module, threadOf, ...contentsOf(instance) };
 }
 
-/** An instance's figures with what it handed out earlier, less what a reset took away. */
+/** Returns an instance's figures, with those that its tables handed out since the last reset. */
 function contentsOf(instance: SessionInstance): Pick<Finished, "contents" | "reach"> {
   const found = instance.reach ?? instance.look?.();
   const now = instance.reader?.read() ?? {
@@ -417,8 +421,8 @@ function contentsOf(instance: SessionInstance): Pick<Finished, "contents" | "rea
 }
 
 /**
- * Of a program that went on while it was looked at: what the contexts have. Its own counts are of another moment, as much as
- * blocks are missing then that have come or gone meanwhile.
+ * Returns totals of the contexts, for a program that ran on while its tables were read. Its own totals are of another
+ * moment. Blocks that were allocated or freed in between would be missing.
  */
 function countsOf(
   contexts: readonly MergedFigures[],
@@ -511,10 +515,10 @@ function heapOf(
     sites: contexts.map(({ extras, sites }, index): RunSite => {
       const stage = stageOfSites(sites);
       const { temporary, entries, growth, capacity, drag, collected, ...rest } = extras;
-      // JSON leaves them out. An object that had them deleted would be slow to copy and to write.
+      // JSON leaves out undefined members. An object with deleted members would be slow to copy and to write.
       const counts: Partial<Record<keyof ReachSums, number | undefined>> = rest;
       for (const field of REACH_FIELDS) if (counts[field] === 0) counts[field] = undefined;
-      // Only a clock that counts allocations can tell.
+      // The figure `temporary` needs a clock that counts allocations.
       return {
         stackId: String(index + 1),
         ...rest,
@@ -548,12 +552,12 @@ function segmentOf({ info }: RecordedModule, index: number): RawSegment {
   return { start, end: start + BigInt(codeBytes), offset: start, buildId: bytes.subarray(0, 32) };
 }
 
-/** What the run says of a module's allocator. */
+/** Returns the description of a module's allocator for the run. */
 function allocatorOf({ allocator }: RunModule, { confirmed, refused }: Confirmation): RunModule["allocator"] {
   return { ...allocator, confirmed, ...(refused === undefined ? {} : { refused, doubtful: true }) };
 }
 
-/** The functions and places of a module's call paths. */
+/** Returns the functions and places of a module's call paths. */
 function foundIn(
   { original }: RecordedModule,
   contexts: readonly MergedContext[],
@@ -566,12 +570,12 @@ function foundIn(
   return { functions, ...(places.length === 0 ? {} : { places }) };
 }
 
-/** What whoever ran a module should know at once: it has a heap as it seems, and nothing of that is in the profile. */
+/** Returns a warning for a module that seems to have a heap which is missing in the profile. */
 function unseenHeap(name: string, { doubtful, refused }: RunModule["allocator"]): string[] {
   return doubtful === true && refused !== undefined ? [`${name}: ${refused}`] : [];
 }
 
-/** The files of a heap in the run folder. */
+/** Returns the files of a heap in the run folder. */
 export function heapFiles(
   contents: Uint8Array,
   { intervals, statics }: Pick<HeapSnapshot, "intervals" | "statics">,

@@ -116,7 +116,7 @@ export interface ShadowContents {
   contexts: ShadowContext[];
   series: HeapSeries | undefined;
   statics?: StaticCounts | undefined;
-  /** What the host has taken of the program's stack; undefined where nobody sees that. */
+  /** Bytes of the program's stack that the host has taken; undefined if they are not recorded. */
   takenStack?: TakenStack | undefined;
 }
 

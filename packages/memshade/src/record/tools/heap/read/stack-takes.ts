@@ -2,7 +2,7 @@ import { STACK_BEYOND } from "../../host-interface.ts";
 import type { StackTakesTable } from "../../options.ts";
 import { STACK_TAKE_BYTES, STACK_TAKES_HEAD_BYTES, StackTake, StackTakes } from "../layout.ts";
 
-/** Takes of an instance's stack by one function and one stack of the host; caller 0: it is not known. */
+/** Takes of an instance's stack by one function and one stack of the host. `caller` is 0 if unknown. */
 interface InstanceTakes {
   mover: number;
   caller: number;
@@ -10,7 +10,7 @@ interface InstanceTakes {
   bytes: number;
 }
 
-/** What the host has taken of an instance's stack and not given back, the most calls first. */
+/** Bytes of an instance's stack that the host has taken and not given back. Groups with most calls come first. */
 export interface TakenStack {
   takes: readonly InstanceTakes[];
   stackBytes: number;
@@ -36,7 +36,7 @@ export function readStackTakes(view: DataView, { at, start, end }: StackTakesTab
   return { takes: withoutUnknown(takes), stackBytes: end - start };
 }
 
-/** Takes whose caller was not asked for belong to the caller with the most takes by the same function. */
+/** Attributes takes without a caller to the caller with the most takes by the same function. */
 function withoutUnknown(takes: readonly InstanceTakes[]): InstanceTakes[] {
   return takes.filter(({ mover, caller, calls, bytes }) => {
     const known = takes.find((other) => other.mover === mover && other.caller !== 0);

@@ -1,6 +1,6 @@
-// Where things are in the tables of `--locality`, which lie behind those of the working set.
+// Layout of the tables of `--locality`, which follow those of the working set.
 
-/** What is there once. */
+/** Fields that exist once. */
 export const State = {
   /** u64: references beside the accesses that the clock counts. */
   references: 0,
@@ -18,33 +18,36 @@ export const State = {
   high: 36,
   /** u32: sites in the table. */
   sites: 40,
-  /** u32: how often stamps were renumbered. */
+  /** u32: number of renumberings of the stamps. */
   renumbered: 44,
   /** u32: bytes used of the buffer. */
   buffered: 48,
-  /** u32 per place in the list of the newest entries: their addresses, the newest first; 0 for none. */
+  /** u32 each: addresses of the entries in the list of the newest ones, newest first; 0 for none. */
   front: 64,
 } as const;
 export const STATE_BYTES = 4096;
 
-/** Lines in the list of the newest ones, and the stamp that they have instead of one. */
+/** Number of lines in the list of the newest ones, and the value that these lines have instead of a stamp. */
 export const FRONT_LINES = 8;
 export const IN_FRONT = 0xffffffff;
 
-/** The newest of the few lines that an entry stands for: its stamp and the position of its last reference, a u64. */
+/** Entry of a few lines, at most one of them followed: its stamp, and the position of its last reference, a u64. */
 export const Entry = { stamp: 0, position: 8 } as const;
 export const ENTRY_BYTES = 16;
-/** A reference that was not looked at yet; `clock` is the countdown at that moment. */
+/** A buffered reference. `clock`: the countdown at that moment. */
 export const Waiting = { line: 0, site: 4, clock: 8 } as const;
 export const WAITING_BYTES = 16;
 /** Counts of an instruction, f64; `key` is its number plus one, 0 for a free entry. */
 export const Site = { key: 0, references: 8, misses: 16, cold: 24 } as const;
 export const SITE_BYTES = 32;
-/** A bin of a histogram: a weight and a sum of values, f64. Values below 2^`SINGLE_BITS` have one each, above 2^`FINE_BITS` share a factor of two. */
+/**
+ * A bin of a histogram: weight and sum of values, f64. Each value below 2^`SINGLE_BITS` has a bin of its own. Larger values
+ * have 2^`FINE_BITS` bins per factor of two.
+ */
 export const BIN_BYTES = 16;
 export const SINGLE_BITS = 12;
 export const FINE_BITS = 5;
-/** What bulk instructions are charged to. */
+/** Site of all bulk instructions. */
 export const NO_SITE = 0xfffffffe;
 /** Stamps of a block of the tree, as a power of two. */
 export const BLOCK_SHIFT = 13;

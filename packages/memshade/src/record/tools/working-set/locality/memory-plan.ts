@@ -16,7 +16,7 @@ import {
 export const HISTOGRAM_BINS = 2 ** SINGLE_BITS + 2 ** FINE_BITS * (64 - SINGLE_BITS);
 const STAMPS_PER_WORD = 64;
 const WORDS_PER_BLOCK = 2 ** BLOCK_SHIFT / STAMPS_PER_WORD;
-/** A byte per word, two for eight of 16 words each, and the count of the block. */
+/** Counts of a block: a byte per word, 16 bits for each of eight parts of 16 words, and 32 bits for the block. */
 const TREE_BYTES_PER_BLOCK = WORDS_PER_BLOCK + 2 * 8 + 4;
 const MARK_WORD_BYTES = STAMPS_PER_WORD / 8;
 const STAMPS_PER_ENTRY = 2;
@@ -26,9 +26,9 @@ export const HASH_RANGE = 2 ** 32;
 const GOLDEN_MULTIPLIER = 0x9e3779b1;
 /** The golden ratio without its one. */
 const GOLDEN_REST = 0.6180339887;
-/** Up to this rate one comparison tells that neither of two neighbouring lines is sampled. */
+/** Up to this rate, a single comparison shows that neither of two neighbouring lines is sampled. */
 const LARGEST_LINEAR_RATE = 1 / 8;
-/** The steps of linear hashes are larger than the limit by this at least, so that neighbours are not both sampled. */
+/** The limit is below this share of the steps of linear hashes, so that neighbours are never both sampled. */
 const LINEAR_MARGIN = 0.9;
 /** Size of the buffer of references that wait for the next poll: a power of two. */
 export const BUFFER_BYTES = 1 << 22;
@@ -38,12 +38,12 @@ const LINE_BYTES = 64;
 const DEFAULT_RATE = 0.01;
 const DEFAULT_CACHE_BYTES = 32 * 1024;
 
-/** Where the tables of `--locality` lie; `README.md` shows what they are. */
+/** Addresses and sizes of the tables of `--locality`. `README.md` describes the tables. */
 export interface LocalityLayout {
   readonly [key: string]: number | boolean;
   lines: number;
   entries: number;
-  /** Of 2 to the power of this lines at most one is followed. */
+  /** Base-2 logarithm of the number of lines per entry. At most one of these lines is followed. */
   linesShift: number;
   marks: number;
   tree: number;
@@ -66,7 +66,7 @@ export interface LocalityLayout {
   cacheLines: number;
 }
 
-/** @throws UserError for options that mean nothing */
+/** @throws UserError for options out of range */
 export function planLocality(
   options: LocalityOptions,
   from: number,
@@ -116,8 +116,8 @@ export function planLocality(
 }
 
 /**
- * Bytes of tables per byte of program memory: an entry for so many lines, with its stamps in the tree. Reading them at
- * the end of a run takes some 250 bytes more for each line that was followed: as much as 4 per byte at a rate of 1.
+ * Returns bytes of tables per byte of program memory: entries of lines, with their stamps in the tree. Reading the tables at
+ * the end of a run takes some 250 bytes more for each followed line: as much as 4 per byte at a rate of 1.
  */
 export function localityBytesPerByte({ rate = DEFAULT_RATE }: LocalityOptions): number {
   const { linesShift } = hashing(rate);
@@ -133,16 +133,16 @@ function hashing(rate: number): Pick<LocalityLayout, "limit" | "multiplier" | "l
 }
 
 /**
- * What a line's number is multiplied with for its hash: multiples of numbers that fractions are far from spread evenly
- * over every array, whatever its stride. Low rates take one of those that is a little above the rate itself: the hashes for
- * which a line or the one behind it is sampled are then one range. Others take the golden ratio.
+ * Returns the factor of a line's number for its hash. Multiples of a number that is far from simple fractions spread evenly
+ * over every array, whatever its stride. Low rates use such a number slightly above the rate itself. The hashes for which a
+ * line or the next one is sampled are then one range. Higher rates use the golden ratio.
  */
 export function hashMultiplier(rate: number): number {
   if (rate > LARGEST_LINEAR_RATE) return GOLDEN_MULTIPLIER;
   return (Math.round(HASH_RANGE / (Math.floor(LINEAR_MARGIN / rate) - 1 + GOLDEN_REST)) | 1) >>> 0;
 }
 
-/** Least distance of two lines whose hashes are both at most `limit`. */
+/** Returns the least distance of two lines whose hashes are both at most `limit`. */
 function leastGap(limit: number, multiplier: number): number {
   for (let gap = 1, hash = multiplier; ; gap++, hash = (hash + multiplier) >>> 0)
     if (Math.min(hash, HASH_RANGE - hash) <= limit) return gap;
@@ -178,7 +178,7 @@ export function localityConstants(
 
 export const PREFIX = "locality.";
 
-/** The layout of the locality's tables from what a module says of the tool; undefined where it has none. */
+/** Returns the layout of the locality's tables from a module's description of the tool; undefined if it has none. */
 export function localityLayoutOf(
   described: Readonly<Record<string, number | string | boolean>>,
 ): LocalityLayout | undefined {

@@ -26,12 +26,12 @@ interface SampleTargets {
   /** A line is sampled if `multiplier` × its number, 32 bits, is at most `limit`. */
   multiplier: number;
   limit: number;
-  /** Where references wait that inserted code puts aside itself: the buffer, and where the bytes used of it are. */
+  /** Buffer of the references that inserted code records, and the address of the number of its used bytes. */
   buffer: number;
   bufferedAt: number;
 }
 
-/** One place that is accessed, or two at most a line apart. */
+/** An accessed place, or two such places at most a line apart. */
 interface SampledPlace {
   /** Local with an address, and the distance of the lower place from it. */
   local: number;
@@ -48,13 +48,13 @@ const WAITING_SHIFT = Math.log2(WAITING_BYTES);
 /** A line that no memory has. */
 const NO_LINE = -1;
 
-/** Writes the code that compares hashes of lines, and puts references to sampled ones aside. */
+/** Writes code that compares hashes of lines and buffers references to sampled lines. */
 class SampleWriter {
   readonly #targets: SampleTargets;
   readonly #writeClock: (sink: SnippetSink) => void;
   /** The sum of limit and multiplier, if that is below the range of hashes. */
   readonly #eitherLimit: number | undefined;
-  /** Locals for a moment: lines of the lower and of the upper place, and where in the buffer they go. */
+  /** Temporary locals: lines of the lower and the upper place, and their position in the buffer. */
   lower = NO_LOCAL;
   upper = NO_LOCAL;
   waits = NO_LOCAL;
@@ -66,7 +66,7 @@ class SampleWriter {
     if (either < HASH_RANGE) this.#eitherLimit = either;
   }
 
-  /** Notes the references whose lines are sampled. The engine must know that to be rare, or it costs registers. */
+  /** Records the references whose lines are sampled. The engine must treat that as rare, or it spends registers on it. */
   sample(sink: SnippetSink, place: SampledPlace): void {
     this.#line(sink, place, 0);
     sink.local(Op.LOCAL_TEE, this.lower);
@@ -85,11 +85,11 @@ class SampleWriter {
 
   /** Pushes the line of a place. */
   #line(sink: SnippetSink, { local, displacement }: SampledPlace, more: number): void {
-    // The runtime leaves out what is above 4 GiB: no memory it follows has such a line.
+    // Addresses above 4 GiB become `NO_LINE`, which the runtime leaves out.
     writeLine(sink, this.#targets.memory64, local, displacement + more, NO_LINE);
   }
 
-  /** Replaces the line on the stack by whether it is sampled. */
+  /** Replaces the line on the stack by 1 if it is sampled, else by 0. */
   #compareHash(sink: SnippetSink): void {
     sink.i32(this.#targets.multiplier);
     sink.plain(Op.I32_MUL);
@@ -97,7 +97,7 @@ class SampleWriter {
     sink.plain(Op.I32_LE_U);
   }
 
-  /** Replaces the lower line on the stack by whether it or the line behind it may be sampled. */
+  /** Replaces the lower line on the stack by 1 if it or the next line may be sampled, else by 0. */
   #eitherMayBe(sink: SnippetSink): void {
     const { multiplier, limit } = this.#targets;
     const hashBehind = (): void => {
@@ -127,8 +127,8 @@ class SampleWriter {
   }
 
   /**
-   * Puts a reference aside as `note` does, without a call: behind a call, engines assume that memory has moved. Should code without a poll make
-   * more references than the buffer has room for, the last ones stay.
+   * Buffers a reference without a call: after a call, engines assume that memory has moved. If code without a poll makes
+   * more references than the buffer holds, the last ones stay.
    */
   #putAside(sink: SnippetSink, site: number): void {
     const { memory, bufferedAt } = this.#targets;
@@ -143,7 +143,7 @@ class SampleWriter {
     this.#store(sink, this.lower, site);
   }
 
-  /** Puts both lines of a place aside. Both are written, and those that are sampled are kept, so that there is no branch to predict. */
+  /** Buffers both lines of a place. Both are written, and sampled lines are kept, so that there is no branch to predict. */
   #putBothAside(sink: SnippetSink, { site, upperSite }: SampledPlace): void {
     const { memory, bufferedAt } = this.#targets;
     this.#used(sink);
@@ -167,7 +167,7 @@ class SampleWriter {
     sink.access(Op.I32_STORE, 2, memory, bufferedAt);
   }
 
-  /** Replaces a place in the buffer and a number of entries by the place behind these. */
+  /** Replaces a buffer position and a number of entries by the position after these entries. */
   #addEntries(sink: SnippetSink): void {
     sink.i32(WAITING_SHIFT);
     sink.plain(Op.I32_SHL);
@@ -194,9 +194,9 @@ class SampleWriter {
 }
 
 /**
- * The working-set tool with a sample of its locality: everything that the marks' pass does, and beside it a comparison of
- * each line's hash. What follows another reference to its place in straight code is a hit in any cache of some size, and
- * goes without; so do the stack and constant addresses.
+ * The working-set tool with a sample of its locality: the marks' pass, with a comparison of each line's hash added. A
+ * reference that follows another one to its place in straight code hits any cache of some size, so it is left out. The stack
+ * and constant addresses are left out too.
  */
 export class SamplingPass extends BesideMarks {
   readonly #targets: SampleTargets;
@@ -233,7 +233,7 @@ export class SamplingPass extends BesideMarks {
     if (touches.covers(base, offset)) return;
     const site = start - module.codePayloadStart;
     const near = touches.near(base, offset);
-    // Addresses of 64 bits are not looked at below what a local holds.
+    // Places below the address in the local are not combined in 64-bit memories.
     const isBelow = near !== undefined && near.offset < stack.offset[at];
     const earlier = this.#targets.memory64 && isBelow ? undefined : near;
     const local = keepAddress(this.state, at, op, start);
@@ -280,38 +280,38 @@ function placeOf({ offset, held, extra, local, site, upperSite }: Touch): Sample
   return { local, displacement: (offset - held) | 0, site, extra, upperSite };
 }
 
-/** Earlier touches of one base that are compared with a new one; a bound for very long straight code. */
+/** Limit of the earlier touches of one base that are compared with a new one, for very long straight code. */
 const MOST_COMPARED = 32;
 
-/** A place whose line is looked at, or two of them. */
+/** A place whose line is checked, or two such places. */
 interface Touch {
   base: number;
-  /** Distance of the (lower) place from the base, and of the upper one from that: 0 where there is only one. */
+  /** Distance of the lower place from the base, and of the upper place from the lower one: 0 if there is only one. */
   offset: number;
   extra: number;
   /** Sites that access the lower place, and the upper one. */
   site: number;
   upperSite: number;
-  /** The local that holds the address of the last access, symbolic or not, and the distance of that address from the base. */
+  /** Local with the address of the last access, symbolic or not, and the distance of that address from the base. */
   local: number;
   held: number;
-  /** It turned out not to be needed. */
+  /** True once a later touch has taken the place in. */
   isGone: boolean;
-  /** It is known at the place of the walk. */
+  /** True while every path to the position of the walk passes the touch. */
   isKnown: boolean;
-  /** The basic block that it is in, by number, and its position. */
+  /** Number of the basic block of the touch, and its position in the code. */
   block: number;
   position: number;
 }
 
 /**
- * The touches of one function: places (base value + offset) whose lines are looked at, one, or two at most 64 bytes apart. A
- * place between two touched ones at most 64 bytes apart needs no touch of its own. A touch is known wherever the walk can only
- * come through it; inside a basic block a later one can take an earlier one in.
+ * Touches of one function: places (base value + offset) whose lines are checked, a single one, or two at most 64 bytes
+ * apart. A place between two touched ones at most 64 bytes apart needs no touch of its own. A touch is known while every
+ * path to the walk passes it. Inside a basic block, a later touch can take in an earlier one.
  */
 class Touches {
   all: Touch[] = [];
-  /** Known ones in program order. */
+  /** Known touches in program order. */
   #order: Touch[] = [];
   readonly #byBase = new Map<number, Touch[]>();
   #block = 0;
@@ -321,19 +321,19 @@ class Touches {
     this.forgetAll();
   }
 
-  /** A basic block ends: earlier touches are not replaced any more. */
+  /** Ends a basic block: earlier touches can no longer be replaced. */
   endBlock(): void {
     this.#block++;
   }
 
-  /** What was touched may have been long ago. */
+  /** Forgets all touches: they may have happened long ago. */
   forgetAll(): void {
     this.#block++;
     this.#order = [];
     this.#byBase.clear();
   }
 
-  /** The walk may have come past everything since `position`. */
+  /** Forgets the touches since `position`: a path may go past them. */
   forgetSince(position: number): void {
     this.#block++;
     for (let last = this.#order.at(-1); last !== undefined; last = this.#order.at(-1)) {
@@ -343,7 +343,7 @@ class Touches {
     }
   }
 
-  /** Whether the place is sure to have been looked at. */
+  /** True if the line of the place is certainly checked already. */
   covers(base: number, offset: number): boolean {
     let below = Number.NEGATIVE_INFINITY;
     let above = Number.POSITIVE_INFINITY;
@@ -357,7 +357,7 @@ class Touches {
     return above - below <= LINE_BYTES;
   }
 
-  /** A touch of this block that can take the place in. */
+  /** Returns a touch of this block that can take the place in. */
   near(base: number, offset: number): Touch | undefined {
     for (const touch of this.#newest(base)) {
       if (touch.isGone) continue;
@@ -387,13 +387,13 @@ class Touches {
     return added;
   }
 
-  /** The newest touches of a base, the last one first. */
+  /** Returns the newest touches of a base, the last one first. */
   #newest(base: number): readonly Touch[] {
     return this.#byBase.get(base)?.slice(-MOST_COMPARED).reverse() ?? [];
   }
 }
 
-/** A touch takes the place of an earlier one, which `Touches.near` has found, along. */
+/** Adds the place of an earlier touch, found by `Touches.near`, to a touch. */
 function takeIn(touch: Touch, earlier: Touch): void {
   earlier.isGone = true;
   const { offset } = touch;
@@ -404,7 +404,7 @@ function takeIn(touch: Touch, earlier: Touch): void {
   touch.extra = Math.max(offset, upper) - touch.offset;
 }
 
-/** Accesses take at least so many bytes of code: a bound for the number of sites. */
+/** Least number of code bytes of an access: bounds the number of sites. */
 const LEAST_ACCESS_BYTES = 4;
 const MOST_SITES = 1 << 21;
 const PAGE_BYTES = 65536;
@@ -413,17 +413,17 @@ export interface WovenLocality {
   /** Size of the tool's memory with the tables. */
   endBytes: number;
   globals: readonly { type: ValType; initial: Uint8Array }[];
-  /** Functions that take part in bulk instructions, by the names of the working set's. */
+  /** Functions called at bulk instructions, by the names of the working set's. */
   listeners: RuntimeFunctions;
-  /** What the inserted code of touches refers to. */
+  /** Indices and addresses for the inserted code of touches. */
   sampling: SampleTargets;
   /** Function without parameters to call before each poll. */
   beforePoll: number;
-  /** For the host that reads the tables: the layout's fields, prefixed. */
+  /** Fields of the layout, prefixed, for the host that reads the tables. */
   description: Readonly<Record<string, number | boolean>>;
 }
 
-/** Adds reuse distances to the working-set tool, where they are asked for. */
+/** Adds reuse distances to the working-set tool, if the options request them. */
 export function weaveLocality(
   around: ToolSurroundings,
   workingSet: WorkingSetLayout,

@@ -19,13 +19,13 @@ import {
 } from "./layout.ts";
 import { HASH_RANGE, HISTOGRAM_BINS, type LocalityLayout } from "./memory-plan.ts";
 
-/** Values below have a bin each. */
+/** Each value below has a bin of its own. */
 const SINGLE_BINS = 2 ** SINGLE_BITS;
 
-/** (mean value of a bin, weight), smallest value first. */
+/** Mean value and weight of each bin, smallest value first. */
 type Weighted = [value: number, weight: number][];
 
-/** Weights and sums of values by bin; those of bins of one value may lack the sum. */
+/** Weights and sums of values by bin. Bins of one value may lack the sum. */
 type Bins = Map<number, { weight: number; sum: number }>;
 
 /** Reads the histogram at an address. */
@@ -69,7 +69,7 @@ interface LocalitySiteCount {
   cold: number;
 }
 
-/** What the locality tables of one instance hold. */
+/** Contents of the locality tables of one instance. */
 export interface LocalityTables {
   references: number;
   sampled: number;
@@ -80,11 +80,11 @@ export interface LocalityTables {
   firsts: Weighted;
   lasts: Weighted;
   sites: LocalitySiteCount[];
-  /** How often the stamps of the order were renumbered. */
+  /** Number of renumberings of the stamps. */
   renumbered: number;
 }
 
-/** Reads the tables of `--locality`. Changes nothing. `accesses`: what the working set's clock has counted. */
+/** Reads the tables of `--locality`. Changes nothing. `accesses`: count of the working set's clock. */
 export function readLocality(
   memory: WebAssembly.Memory,
   layout: LocalityLayout,
@@ -122,7 +122,7 @@ export function readLocality(
   };
 }
 
-/** Those of lines that were referenced: without an array of them, which would take more than the tables. */
+/** Yields the entries of referenced lines. An array of them would take more memory than the tables. */
 function* usedEntries(view: DataView, layout: LocalityLayout): Generator<number, void, undefined> {
   const high = view.getUint32(layout.state + State.high, true);
   for (let entry = 0; entry < high; entry++)
@@ -133,7 +133,7 @@ function positionOf(view: DataView, layout: LocalityLayout, entry: number): numb
   return Number(view.getBigUint64(layout.entries + entry * ENTRY_BYTES + Entry.position, true));
 }
 
-/** Lines by their last references, the longest ago first. */
+/** Returns the positions of last references by entry, oldest first. */
 function readPositions(view: DataView, layout: LocalityLayout): Map<number, number> {
   const stamped: [stamp: number, entry: number][] = [];
   for (const entry of usedEntries(view, layout)) {
@@ -175,7 +175,7 @@ function sitesOf(sites: OpenTables["sites"]): LocalitySiteCount[] {
     );
 }
 
-/** What is known of a run's locality so far. */
+/** Counts of a run's locality so far. */
 interface OpenTables {
   references: number;
   sampled: number;
@@ -184,11 +184,11 @@ interface OpenTables {
   times: Bins;
   firsts: Bins;
   sites: Map<number, { references: number; misses: number; cold: number }>;
-  /** Position of the last reference per entry, the longest ago first. */
+  /** Position of the last reference per entry, oldest first. */
   positions: Map<number, number>;
 }
 
-/** References that wait for the next poll, in `used` bytes, taken as the runtime will take them. */
+/** Follows the references that wait for the next poll, in `used` bytes, as the runtime would. */
 function followBuffered(view: DataView, layout: LocalityLayout, used: number, tables: OpenTables): void {
   const clockNow = view.getInt32(layout.clock, true);
   const newest = [...tables.positions.keys()].reverse();
@@ -225,10 +225,10 @@ function followBuffered(view: DataView, layout: LocalityLayout, used: number, ta
   }
 }
 
-/** Instructions listed, those with most misses first. */
+/** Largest number of listed instructions. Those with most misses are listed. */
 const MOST_SITES = 256;
 
-/** What a run's file says of the locality of one instance. */
+/** Returns the record of one instance's locality for the run's file. */
 export function describeLocality(
   layout: LocalityLayout,
   tables: LocalityTables,

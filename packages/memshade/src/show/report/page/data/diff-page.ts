@@ -5,7 +5,7 @@ import type { Finding } from "../../../../explain/findings/index.ts";
 import type { PageData, PageFinding, PageKey, PageWeight } from "./page-data.ts";
 import { withContexts } from "./run-page.ts";
 
-/** One side of a comparison. `findings`: the sources of its page's findings, in the same order. */
+/** A side of a comparison. `findings`: the sources of its page's findings, in the same order. */
 export interface PageSide {
   readonly page: PageData;
   readonly findings: readonly Finding[];

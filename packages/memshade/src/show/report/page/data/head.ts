@@ -37,7 +37,7 @@ export interface HeadOf {
   readonly input: string;
 }
 
-/** What the profile of one tool adds to the head. */
+/** Content that the profile of one tool adds to the head. */
 interface ToolHead {
   readonly program?: string | undefined;
   /** The command line, by its words. */

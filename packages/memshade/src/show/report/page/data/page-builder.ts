@@ -18,11 +18,10 @@ interface BoundedContexts {
   /** Context of each row; −1 for a row of merged contexts. */
   readonly origin: Int32Array;
   /**
-   * For rows of merged contexts, a context with their common frame. −1 if they have no common frame, or if
-   * the row is a context.
+   * A context with the common frame of a row of merged contexts. −1 if there is no common frame, or if the row is a context.
    */
   readonly like: Int32Array;
-  /** For rows of merged contexts, the row that names the site; −1 for other rows. */
+  /** The row that names the site of a row of merged contexts; −1 for other rows. */
   readonly site: Int32Array;
   /** Number of contexts with amounts of their own that were merged into each row. */
   readonly mergedInto: Int32Array;

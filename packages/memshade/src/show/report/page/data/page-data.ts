@@ -25,7 +25,7 @@ export interface PageData {
   /** Offered in this order; the first is selected at the start. */
   readonly weights: readonly PageWeight[];
   readonly ratios: readonly PageRatio[];
-  /** At most one per tool; each has its own clock. */
+  /** Timelines, at most one per tool. Each has its own clock. */
   readonly timelines: readonly PageTimeline[];
   /** All findings, ranked as in the summary of `memshade report`. */
   readonly findings: readonly PageFinding[];
@@ -127,7 +127,7 @@ export const FRAME_FLAGS = {
   notCode: 64,
 } as const;
 
-/** One row per frame, without duplicates. */
+/** Frames without duplicates, one per row. */
 export interface PageFrames {
   readonly length: number;
   /** Readable name: `Tiles::load(int)`, or `func[12]` if there is no name. Index into `strings`. */
@@ -169,7 +169,7 @@ export interface PageContexts {
  * no callers. Only lines and files with missing amounts are listed. Whole runs only.
  */
 export interface PageThroughMerged {
-  /** One frame of each line, and of each file. */
+  /** Index of one frame of each line, and of each file. */
   readonly lines: Int32Array;
   readonly files: Int32Array;
   /** Columns in the order of `lines` and of `files`; weights without a column miss nothing. */
@@ -192,7 +192,7 @@ export interface PageWeight {
   /** Clock unit, if the unit is "clock": `allocations`, `accesses`, `ms`. */
   readonly clock?: string | undefined;
   readonly tool: PageTool;
-  /** One per context. For a diff, of the newer run. */
+  /** Amounts by context. For a diff, amounts of the newer run. */
   readonly values: Float64Array;
   readonly total: number;
   /**
@@ -247,7 +247,7 @@ export interface PageLane {
    * interval. "used": memory used in the interval; other intervals may use the same.
    */
   readonly shape: "level" | "most" | "amount" | "used";
-  /** One per interval. */
+  /** Values by interval. */
   readonly values: Float64Array;
 }
 
@@ -268,9 +268,9 @@ export interface PageDeltas {
   readonly offset: Int32Array;
   readonly context: Int32Array;
   /**
-   * One value per row. Heap: `bytes`, `blocks` (allocated), `freed` (bytes), `freedBlocks`; live at the end
-   * of an interval is `begin` + allocated − freed. Working set: `owned`, `first-touch` (bytes of lines). Ids
-   * are those of weights, if there is such a weight.
+   * Amounts by row. Heap: `bytes`, `blocks` (allocated), `freed` (bytes), `freedBlocks`; live at the end of an interval is
+   * `begin` + allocated − freed. Working set: `owned`, `first-touch` (bytes of lines). Ids are those of weights, if there is
+   * such a weight.
    */
   readonly columns: readonly { readonly weight: string; readonly values: Float64Array }[];
   /** Live amounts at the begin of the first interval; absent if nothing was live. */

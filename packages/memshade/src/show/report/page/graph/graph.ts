@@ -304,7 +304,7 @@ interface HalfProps {
   index: number;
 }
 
-/** One tree as picture and table: the only one, or half of a sandwich. */
+/** A tree as picture and table: the only tree, or half of a sandwich. */
 function Half({ props, view, model, colourings, palette, index }: HalfProps) {
   const { state, weight, onChange } = props;
   const { layout = "icicle" } = view;

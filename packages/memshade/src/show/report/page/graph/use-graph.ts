@@ -17,7 +17,7 @@ export interface GraphModel {
   /** 1 for library frames. */
   isLibrary: Uint8Array;
   isFolded: Uint8Array | undefined;
-  /** One tree, or callers and callees of a sandwich. */
+  /** A single tree, or callers and callees of a sandwich. */
   trees: readonly MeasuredTree[];
   centre: number | undefined;
   /**

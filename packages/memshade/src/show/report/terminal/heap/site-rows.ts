@@ -21,7 +21,7 @@ export function around(margin: number | undefined, format: (value: number) => st
   return margin === undefined || margin === 0 ? "" : ` ±${format(Math.ceil(margin))}`;
 }
 
-/** One table of sites, ranked by a value per context. */
+/** A table of sites, ranked by a value per context. */
 export interface SiteRows {
   readonly groups: ContextGroups;
   /** Ranking value of each context. */

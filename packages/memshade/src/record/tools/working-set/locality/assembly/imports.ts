@@ -1,5 +1,5 @@
-// All that this code asks of the module that it is merged into: addresses and sizes of tables, which depend on the profiled
-// module and become constants, and functions of the host.
+// Imports from the module into which this code is merged: addresses and sizes of tables, which depend on the profiled module
+// and become constants, and functions of the host.
 
 @external("host", "LINES")
 export declare const LINES: u32;
@@ -11,7 +11,7 @@ export declare const LINES_SHIFT: u32;
 export declare const MARKS: u32;
 @external("host", "TREE")
 export declare const TREE: u32;
-/** Words of 64 stamps, whole blocks of them. */
+/** Number of words of 64 stamps, in whole blocks. */
 @external("host", "TREE_WORDS")
 export declare const TREE_WORDS: u32;
 @external("host", "DISTANCES")
@@ -37,7 +37,7 @@ export declare const MULTIPLIER: u32;
 /** Lines of the cache whose misses are counted per site. */
 @external("host", "CACHE_LINES")
 export declare const CACHE_LINES: u32;
-/** The working-set tool's countdown, where no function has it in a local. */
+/** Returns the working-set tool's countdown, if no function has it in a local. */
 @external("host", "clock")
 export declare function clockNow(): i32;
 /** The working-set tool's control block. */

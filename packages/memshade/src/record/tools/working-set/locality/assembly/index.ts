@@ -40,7 +40,7 @@ import {
 const C_LOADED: usize = 8;
 
 const LINE_SHIFT: u32 = 6;
-/** A distance among sampled lines, as one among all lines: divided by their rate, rounded. */
+/** Scales a distance among sampled lines to one among all lines: divides it by the sampling rate, rounded. */
 @inline
 function scaled(distance: i32): u64 {
   const hashes = <u64>LIMIT + 1;
@@ -48,8 +48,8 @@ function scaled(distance: i32): u64 {
 }
 
 /**
- * 32 bits of a line's number. Multiples of a number that fractions are far from spread the sampled lines evenly over every
- * array, whatever its stride, so that a sample says more than a random one of its size.
+ * Returns the hash of a line, 32 bits. `MULTIPLIER` is far from all simple fractions of the range of hashes. So the sampled
+ * lines are spread evenly over every array, whatever its stride, and a sample is more exact than a random one of its size.
  */
 @inline
 function hashLine(line: u32): u32 {
@@ -61,7 +61,7 @@ function entryOf(line: u32): usize {
   return ENTRIES + ((line >>> LINES_SHIFT) << 4);
 }
 
-/** A reference to a line that is followed, at a position of the stream, by the instruction `site`. */
+/** Records a reference to a followed line, at a position of the stream, by the instruction `site`. */
 function follow(line: u32, position: u64, site: u32): void {
   store<f64>(STATE, load<f64>(STATE, State.sampled) + 1, State.sampled);
   const at = entryOf(line);
@@ -84,7 +84,7 @@ function follow(line: u32, position: u64, site: u32): void {
   charge(site, lines >= CACHE_LINES, false);
 }
 
-/** The entry of a site; 0 if there is no room for it. */
+/** Returns the entry of a site; 0 if the table is full. */
 function entryOfSite(site: u32): usize {
   let at: usize = SITES + ((((site * 0x9e3779b1) >>> 8) & SITE_MASK) << 5);
   let found = load<u32>(at);
@@ -95,7 +95,7 @@ function entryOfSite(site: u32): usize {
   }
   if (found !== 0) return at;
   const count = load<u32>(STATE, State.sites) + 1;
-  // One entry always stays free, so that searches end; what finds no room has none.
+  // A free entry always remains, so that searches end. Further sites get no entry.
   if (count > SITE_MASK) return 0;
   store<u32>(STATE, count, State.sites);
   store<u32>(at, site + 1);
@@ -107,7 +107,7 @@ function charge(site: u32, missing: bool, cold: bool): void {
   const at = entryOfSite(site);
   if (at === 0) return;
   store<f64>(at, load<f64>(at, Site.references) + 1, Site.references);
-  // No branch: which references miss is what nobody can guess.
+  // A branch would be slow here: misses are unpredictable.
   store<f64>(at, load<f64>(at, Site.misses) + <f64>(<u32>missing), Site.misses);
   if (cold) store<f64>(at, load<f64>(at, Site.cold) + 1, Site.cold);
 }
@@ -117,7 +117,7 @@ function isSampled(line: u32): bool {
   return hashLine(line) <= LIMIT && line < LINES;
 }
 
-/** Position of what happens while the countdown is at `clock`. */
+/** Returns the position in the stream while the countdown is at `clock`. */
 function positionAt(clock: i32): u64 {
   return (
     load<u64>(ACCESSES) +
@@ -126,7 +126,7 @@ function positionAt(clock: i32): u64 {
   );
 }
 
-/** Follows the references that inserted code has put aside. */
+/** Follows the references that inserted code has buffered. */
 export function drain(): void {
   const end = load<u32>(STATE, State.buffered);
   if (end === 0) return;
@@ -145,7 +145,10 @@ export function drain(): void {
   }
 }
 
-/** The references that wait from `at` on, as long as they are to the line that was referenced last. Returns where they end. */
+/**
+ * Follows the buffered references from `from` on, as long as they are to the line that was referenced last. Returns their
+ * end.
+ */
 @inline
 function followAgain(line: u32, from: usize, end: usize, origin: u64): usize {
   if (from === end || load<u32>(from) !== line) return from;
@@ -173,7 +176,7 @@ function followAgain(line: u32, from: usize, end: usize, origin: u64): usize {
   return at;
 }
 
-/** A bulk instruction: one reference for each line. The clock counts one access for all. */
+/** Records a bulk instruction: one reference for each line. The clock counts a single access for the whole instruction. */
 function bulk(address: u32, size: u32): void {
   if (size === 0) return;
   drain();
@@ -186,28 +189,28 @@ function bulk(address: u32, size: u32): void {
   }
 }
 
-/** Before `memory.copy`. */
+/** Called before `memory.copy`. */
 export function copied(destination: u32, source: u32, size: u32): void {
   bulk(source, size);
   bulk(destination, size);
 }
 
-/** Before `memory.fill`. */
+/** Called before `memory.fill`. */
 export function filled(destination: u32, _value: u32, size: u32): void {
   bulk(destination, size);
 }
 
-/** Behind `memory.init`. */
+/** Called after `memory.init`. */
 export function initialized(destination: u32, size: u32): void {
   bulk(destination, size);
 }
 
-/** Values below have a bin each. */
+/** Each value below has a bin of its own. */
 const SINGLE: u64 = 1 << SINGLE_BITS;
 
 /**
- * Adds a value to a histogram. The sums make means of bins exact, and all that is linear in the values; bins
- * of one value need none. No branch: how large a value is, nobody can guess.
+ * Adds a value to a histogram. The sums make means of bins exact, and all figures that are linear in the values. Bins of one
+ * value need no sum. A branch would be slow here: the size of a value is unpredictable.
  */
 @inline
 function add(histogram: usize, value: u64): void {
@@ -220,7 +223,7 @@ function add(histogram: usize, value: u64): void {
   store<f64>(at, load<f64>(at, 8) + <f64>value, 8);
 }
 
-/** The same for values that are hardly ever large. */
+/** Adds a value that is rarely large. */
 @inline
 function addSmall(histogram: usize, value: u64): void {
   if (value < SINGLE) addOften(histogram, value, 1);
@@ -231,21 +234,25 @@ function addAny(histogram: usize, value: u64): void {
   add(histogram, value);
 }
 
-/** Adds a value with a bin of its own so many times. */
+/** Adds a value that has a bin of its own, `times` times. */
 @inline
 function addOften(histogram: usize, value: u64, times: f64): void {
   const at: usize = histogram + ((<u32>value) << 4);
   store<f64>(at, load<f64>(at) + times);
 }
 
-// The order in which lines were last referenced. The newest few stand in a list. Each other entry has the stamp of its last reference, and each stamp that is
-// some line's last has a mark; the marks behind a stamp are the lines referenced since. They are counted with a bit per
-// stamp, with two levels of counts up to a block of 8,192 stamps, and with a Fenwick tree over blocks: O(log m) for m
-// lines. The counts of siblings are in one vector, so that nothing up to a block asks which of them a stamp is in.
+// The order in which lines were last referenced. The newest few lines are in a list. Each other entry has the stamp of its
+// last reference, and each such stamp has a mark. The marks after a stamp are the lines referenced since then. They are
+// counted with a bit per stamp, with two levels of counts up to a block of 8,192 stamps, and with a Fenwick tree over
+// blocks: O(log m) for m lines. The counts of siblings are in one vector, so that code up to a block needs no branch on a
+// stamp's position.
 
 const SPARE_STAMPS: u32 = 8192;
 
-/** Of words of 64 stamps, in bytes, 16 siblings; of 1,024 stamps, in 16 bits, 8 siblings; of blocks. */
+/**
+ * Counts of marks. `wordCounts`: bytes per word of 64 stamps, 16 siblings. `partCounts`: 16 bits per 1,024 stamps, 8
+ * siblings. `blockCount`: the Fenwick tree of blocks.
+ */
 @inline
 function wordCounts(): usize {
   return TREE;
@@ -261,7 +268,7 @@ function blockCount(block: u32): usize {
   return TREE + TREE_WORDS + TREE_WORDS / 8 + (block << 2);
 }
 
-/** Number of marks behind `stamp`. */
+/** Returns the number of marks after `stamp`. */
 @inline
 function marksBehind(stamp: u32): u32 {
   const inWord = popcnt((load<u64>(MARKS + ((stamp >>> 6) << 3)) >> (stamp & 63)) >> 1);
@@ -283,7 +290,7 @@ function marksBehind(stamp: u32): u32 {
   return count;
 }
 
-/** Sets the mark of a stamp that has none, or clears the one that it has. */
+/** Sets the mark of a stamp that has none, or clears its mark. */
 @inline
 function changeMark(stamp: u32, change: i32): void {
   const word: usize = MARKS + ((stamp >>> 6) << 3);
@@ -296,14 +303,18 @@ function changeMark(stamp: u32, change: i32): void {
     store<u32>(blockCount(block), load<u32>(blockCount(block)) + change);
 }
 
-/** Of four entries of the list, those up to place `last` move one on, behind `first`. */
+/**
+ * Puts `first` before four entries of the list. The entries up to index `last` move back by one; entry `last` is dropped.
+ */
 @inline
 function pushed(entries: v128, first: u32, last: u32): v128 {
   const moved = i32x4.replace_lane(v128.shuffle<u32>(entries, entries, 0, 0, 1, 2), 0, first);
   return v128.bitselect(moved, entries, i32x4.le_u(i32x4(0, 1, 2, 3), i32x4.splat(last)));
 }
 
-/** Makes the line of an entry the newest one. Returns the number of other lines since its last reference, −1 if there was none. */
+/**
+ * Makes the line of an entry the newest. Returns the number of other lines since its last reference; −1 if there was none.
+ */
 function moveToFront(at: usize): i32 {
   const wanted = i32x4.splat(<u32>at);
   const newest = v128.load(STATE, State.front);
@@ -322,7 +333,7 @@ function moveToFront(at: usize): i32 {
   return fromStamp(at, newest, older);
 }
 
-/** The same for an entry that was not in the list: what the list was before. */
+/** Does the same for an entry that was not in the list. `newest` and `older`: the list before. */
 @inline
 function fromStamp(at: usize, newest: v128, older: v128): i32 {
   const stamp = load<u32>(at);
@@ -343,7 +354,7 @@ function fromStamp(at: usize, newest: v128, older: v128): i32 {
   return distance;
 }
 
-/** The line of an entry is not among the newest any more, but newer than all others with stamps. */
+/** Gives a stamp to the line that leaves the list. The line is newer than all others with stamps. */
 function giveStamp(at: usize): void {
   let next = load<u32>(STATE, State.now) + 1;
   if (next >= load<u32>(STATE, State.capacity)) next = renumber() + 1;
@@ -352,7 +363,10 @@ function giveStamp(at: usize): void {
   store<u32>(at, next);
 }
 
-/** Gives the lines with stamps the stamps 1, 2, … in their order, while one besides the newest has none. Returns the last. */
+/**
+ * Renumbers the stamps of lines as 1, 2, … in their order, while one line besides the newest has none. Returns the last
+ * stamp.
+ */
 function renumber(): u32 {
   const high = load<u32>(STATE, State.high);
   const marked = load<u32>(STATE, State.live) - FRONT_LINES - 1;

@@ -15,7 +15,7 @@ export interface FigureColumn {
   readonly id: string;
   readonly figure?: Figure | undefined;
   readonly ratio?: PageRatio | undefined;
-  /** One value per row of the grouping. NaN if a ratio is undefined. */
+  /** Values by row of the grouping. NaN if a ratio is undefined. */
   readonly values: Float64Array;
   /** Largest absolute value. */
   readonly most: number;

@@ -53,6 +53,6 @@ function keepChoice(choice: Choice): void {
   try {
     localStorage.setItem(KEY, choice);
   } catch {
-    // Without storage the choice lasts until the page is closed.
+    // The choice lasts until the page is closed if there is no storage.
   }
 }

@@ -368,7 +368,7 @@ export function GraphView({ model, state, change }: ViewProps) {
   const weight = model.weight(state);
   if (weight === undefined) return null;
   return [
-    // Without findings, this is the first view.
+    // The graph is the first view if there are no findings.
     model.data.kind === "samples" ? h(Hints, { hints: model.data.head.hints }) : null,
     h(Graph, {
       key: "graph",
