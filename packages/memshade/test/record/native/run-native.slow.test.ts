@@ -74,7 +74,7 @@ describe.skipIf(!canCompile)("a native program with threads and a child", () => 
     const tries = Array.from({ length: 3 }, async (_, i) => {
       const to = join(folder, `group-${i}`);
       const args = [MAIN, "run", "--quiet", "--out", to, "sleep", "60"];
-      const memshade = spawn("timeout", ["5", process.execPath, ...args]);
+      const memshade = spawn("timeout", ["10", process.execPath, ...args]);
       let said = "";
       memshade.stderr.on("data", (text) => {
         said += text;
