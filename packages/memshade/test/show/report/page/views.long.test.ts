@@ -79,7 +79,7 @@ describe.skipIf(!hasChromium)("the report page in Chromium", () => {
     expect(cells.some((cell) => / B ±| KiB ±| MiB ±/.test(cell))).toBe(true);
     expect(await page.locator(".lines td.through").filter({ hasText: "±" }).count()).toBeGreaterThan(0);
     await tab(page, "Graph");
-    await page.getByText("As a table").click();
+    await page.getByText("As a table", { exact: true }).click();
     const totals = await page.locator(".graph-table td:nth-child(4)").allTextContents();
     expect(totals.slice(1).filter((total) => !total.includes("±"))).toEqual([]);
     const picture = page.locator('[aria-roledescription="graph"]');

@@ -168,7 +168,7 @@ function noFinding({ head, weights, objects }: PageModel["data"]): string {
   const knowsUse =
     weights.some(({ id }) => ["accesses", "dead", "unread"].includes(id)) ||
     head.keys.some(({ word }) => word === "never-read") ||
-    objects.some(({ cells }) => cells.reads !== undefined);
+    objects.some(({ tool, cells }) => tool === "objects" && cells.reads !== undefined);
   if (knowsUse) return "No findings in the program's own code. Code without names is not searched.";
   return `No findings. Accesses were not recorded, so the search for unread blocks was left out${head.notTracked.length > 0 ? " (see Help)" : ""}.`;
 }
