@@ -83,7 +83,9 @@ describe("a heap profile in text", () => {
     expect(asked).toEqual(["/opt/server+4096 4011ff", "/opt/server+4096 4012ff"]);
     expect(strings).toEqual(expect.arrayContaining(["at_4011ff", "at_4012ff"]));
     expect(description.notTracked.join("\n")).not.toMatch(/no name/);
-    expect(gaps(jemalloc(1, "5: 4096"))).toMatch(/2 places have no names: give the program and its libraries with --binary-path/);
+    expect(gaps(jemalloc(1, "5: 4096"))).toMatch(
+      /2 places have no names: give the program and its libraries with --binary-path/,
+    );
   });
 
   it.each([
