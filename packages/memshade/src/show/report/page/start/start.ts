@@ -15,7 +15,7 @@ async function start(): Promise<void> {
     place.className = "cannot-show";
     place.textContent =
       "DecompressionStream" in globalThis
-        ? "This report is damaged or cut off: write the report again."
+        ? "This report is damaged or truncated: write the report again."
         : "This browser is older than this report: every browser since 2023 can show it.";
   }
 }
