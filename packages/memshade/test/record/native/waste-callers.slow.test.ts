@@ -55,7 +55,7 @@ describe.skipIf(!canCompile)("what the C library copies and fills for a native p
     compileProgram("waste-copy.c", target, ["-fno-builtin"]);
     const { stderr } = memshadeRun(folder, ["--tool", "waste", "--out", "once.run", target]);
     expect(stderr).toMatch(
-      /dead\s+3\.9\d MiB\s+stored by main \(waste-copy\.c:11\) are overwritten before any read/,
+      /dead\s+3\.9\d MiB\s+stored by main \(waste-copy\.c:11\)( via \S+)? are overwritten before any read/,
     );
   });
 });
