@@ -149,7 +149,7 @@ describe("callers in JavaScript", () => {
   it("are told to be estimated where a sample was asked", async () => {
     const sampled = await record({ "many.cjs": MANY }, ["many.cjs"]);
     expect(sampled.report).toMatch(
-      /Callers +in JavaScript: sampled at [\d,]+ of 3,030 calls; figures with ≈ are estimates/,
+      /Callers +in JavaScript: sampled at [\d,]+ of 3,030 calls; figures with ≈ are\s+estimates/,
     );
     expect(sampled.report).toMatch(/ ≈\S+ KiB/);
     const exact = await record({ "many.cjs": MANY }, ["--host-stacks", "exact", "many.cjs"]);

@@ -99,9 +99,10 @@ function printNativeLimits(screen: Screen, hasContexts: boolean): void {
   const { faint } = screen.paint;
   screen.print(
     faint(
-      `  Callers${hasContexts ? "" : " of memcpy, memset and the like"} are estimated from samples. Accesses to the stack are not`,
+      `  Callers${hasContexts ? "" : " of memcpy, memset and the like"} are estimated from samples. Thread-local data, gather and`,
     ),
-    faint("  counted without --include-stack. See docs/tools/waste.md"),
+    faint("  scatter instructions are not counted, nor is the stack without --include-stack."),
+    faint("  See docs/tools/waste.md"),
   );
 }
 

@@ -37,15 +37,17 @@ describe("memshade browser refuses in one line", () => {
       `#!${process.execPath}\nrequire("fs").writeSync(4, ${JSON.stringify(answer)} + "\\0"); setTimeout(() => {}, 5000);`,
     );
     chmodSync(old, 0o755);
-    expect(await refused(["--browser", old, "localhost:1"])).toMatch(/is version 119: .*need 120 or later/);
+    expect(await refused(["--browser", old, "localhost:1"])).toMatch(
+      /is version 119: .*need version 120 or later/,
+    );
   });
 
   it("an address that is none, and options that mean nothing in a page", async () => {
     expect(await refused(["nonsense"])).toMatch(/nonsense: neither the address of a page/);
-    expect(await refused(["not-there.html"])).toMatch(/not-there.html: .*, and no file/);
+    expect(await refused(["not-there.html"])).toMatch(/not-there.html: .*, nor a file/);
     expect(await refused(["ftp://example.org/"])).toMatch(/neither the address of a page/);
     expect(await refused(["--for", "soon", "localhost:1"])).toMatch(/It must be a time such as 10s/);
-    expect(await refused(["--origin", "there", "localhost:1"])).toMatch(/--origin there: it is no origin/);
+    expect(await refused(["--origin", "there", "localhost:1"])).toMatch(/--origin there: not an origin/);
     expect(await refused(["--tool", "workingset", "--interval", "20ms", "localhost:1"])).toMatch(
       /--interval in accesses/,
     );

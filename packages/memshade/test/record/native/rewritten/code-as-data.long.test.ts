@@ -14,7 +14,7 @@ if (canCompile && !hasNamespaces)
 const hasGathers = readFileSync("/proc/cpuinfo", "utf8").includes(" avx2");
 const outside = sharedPath("fixtures/outside/native");
 const HAS_READ =
-  /^memshade: the program has read its own code as data \(program\), .* may be wrong; the next run has that file as it is\n$/;
+  /^memshade: the program has read its own code as data \(program\), .* may be wrong; the next run leaves this file unchanged\n$/;
 const READS_CODE = /^memshade: the program reads or changes its own code through the system, .*--tool.*\n$/;
 const CHANGES_CODE = /^memshade: the program makes its own code writable\. .*--tool.*\n$/;
 

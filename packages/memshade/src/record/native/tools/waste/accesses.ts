@@ -18,41 +18,25 @@ import { STRING } from "./routines/string-routine.ts";
  */
 export type AccessKind = "load" | "store" | "update" | "atomic" | "string" | "fill";
 
-/** Accesses that are not followed, by reason; each is a number of instructions in the code. */
-export interface Unfollowed {
-  /** Accesses to the stack, by the stack pointer or a frame pointer. */
-  stack: number;
-  thread: number;
-  /** Accesses by a vector of indices, by a mask or by bit number, accesses of variable size, and the like. */
-  unusual: number;
-}
-
 const EXCHANGES = new Set([0x86, 0x87]);
 /** `bt` and its variants, whose bit number may lie outside of the operand. */
 const BIT_OPERATIONS = new Set([0x1a3, 0x1ab, 0x1b3, 0x1bb]);
 const LARGEST = 64;
 
-/** Returns the kind of a followed access. Counts an access that is not followed. */
+/**
+ * Returns the kind of an access; undefined if it is not followed, as thread-local data, the stack where `isStackFollowed`
+ * is false, a vector of addresses, a bit number and variable sizes are not.
+ */
 export function accessOf(
   instruction: Instruction,
   isFrame: boolean,
-  unfollowed: Unfollowed,
   isStackFollowed: boolean,
 ): AccessKind | undefined {
   const { access, segment, base, index, opcode, size, implicit } = instruction;
-  if (implicit === IMPLICIT.maskmov || implicit === IMPLICIT.xlat) {
-    unfollowed.unusual++;
-    return undefined;
-  }
+  if (implicit === IMPLICIT.maskmov || implicit === IMPLICIT.xlat) return undefined;
   if (access === 0 || (access & ADDRESS_ONLY) !== 0) return undefined;
-  if (segment !== SEGMENT.none) {
-    unfollowed.thread++;
-    return undefined;
-  }
-  if (!isStackFollowed && (base === RSP.number || isFrame)) {
-    unfollowed.stack++;
-    return undefined;
-  }
+  if (segment !== SEGMENT.none) return undefined;
+  if (!isStackFollowed && (base === RSP.number || isFrame)) return undefined;
   // `mov` of rax with a whole address has no ModRM byte. An operand without registers has a fixed address.
   const isUnusual =
     instruction.vectorIndex ||
@@ -61,21 +45,16 @@ export function accessOf(
     BIT_OPERATIONS.has(opcode) ||
     size === 0 ||
     size > LARGEST;
-  if (isUnusual || (base === NO_REGISTER && index === NO_REGISTER && instruction.displacement < 0)) {
-    unfollowed.unusual++;
+  if (isUnusual || (base === NO_REGISTER && index === NO_REGISTER && instruction.displacement < 0))
     return undefined;
-  }
   if (access === READ) return "load";
   if (instruction.locked || EXCHANGES.has(opcode)) return "atomic";
   return access === WRITE ? "store" : "update";
 }
 
 /** Returns the form of a string instruction (`STRING` bits); undefined if it is not followed. */
-export function stringOf(instruction: Instruction, unfollowed: Unfollowed): number | undefined {
-  if (instruction.segment !== SEGMENT.none) {
-    unfollowed.thread++;
-    return undefined;
-  }
+export function stringOf(instruction: Instruction): number | undefined {
+  if (instruction.segment !== SEGMENT.none) return undefined;
   let form = elementBytes(instruction);
   if (instruction.repeated) form |= STRING.repeated;
   if (instruction.shortAddress) form |= STRING.shortAddress;

@@ -9,7 +9,7 @@ import { elementBytes, isStringInstruction } from "../../rewrite/insertion/strin
 import { type BlockView, type Insertion, inOrder, type PlanBlock } from "../../rewrite/plan.ts";
 import { systemCallNumber } from "../../rewrite/watched-system-calls.ts";
 import { type Access, accessCode, ColdRoutines, type KnownWords, skipRedZone } from "./access-code.ts";
-import { type AccessKind, accessOf, comparisonOf, isMasked, stringOf, type Unfollowed } from "./accesses.ts";
+import { type AccessKind, accessOf, comparisonOf, isMasked, stringOf } from "./accesses.ts";
 import { type CommonCode, commonCode, type FrameEnd, slot } from "./common-code.ts";
 import {
   ARENA,
@@ -380,7 +380,6 @@ export class WastePlan {
   readonly #place: GivePlace;
   #from = 0;
   #to = 0;
-  readonly #unfollowed: Unfollowed = { stack: 0, thread: 0, unusual: 0 };
   #unplaced = 0;
   #next = 0;
   readonly #frames = new FrameBases();
@@ -406,8 +405,7 @@ export class WastePlan {
 
   /** Returns the notes on all blocks planned so far; `readNotes` reads them. */
   notes(): Uint8Array {
-    const [from, to] = [this.#from, this.#next];
-    return this.#sites.write({ from, to, unfollowed: this.#unfollowed, unplaced: this.#unplaced });
+    return this.#sites.write({ from: this.#from, to: this.#next, unplaced: this.#unplaced });
   }
 
   #planBlock({ code, first, last, live }: BlockView): readonly Insertion[] {
@@ -459,18 +457,15 @@ export class WastePlan {
       if ((code.traits[i] & TRAIT.access) === 0 && !isString) continue;
       decode(code.bytes, code.offsets[i], instruction);
       if (isString) {
-        const string = stringOf(instruction, this.#unfollowed);
+        const string = stringOf(instruction);
         if (string === undefined) continue;
         const kind = (string & READS) === 0 ? "fill" : "string";
         found.push({ i, kind, instruction, string });
       } else {
         const isFrame = this.#frames.isFrameBase(code, i, instruction.base);
-        const kind = accessOf(instruction, isFrame, this.#unfollowed, this.#common.isStackFollowed);
+        const kind = accessOf(instruction, isFrame, this.#common.isStackFollowed);
         if (kind === undefined) continue;
-        if (kind !== "load" && isMasked(instruction, bytesOf(code, i))) {
-          this.#unfollowed.unusual++;
-          continue;
-        }
+        if (kind !== "load" && isMasked(instruction, bytesOf(code, i))) continue;
         found.push({ i, kind, instruction, string: 0 });
       }
       instruction = new Instruction();

@@ -15,7 +15,7 @@ import {
 import { join } from "node:path";
 import { FormatError } from "../../../../ground/bytes/errors.ts";
 import { ByteWriter } from "../../../../ground/bytes/writer.ts";
-import type { AccessKind, Unfollowed } from "./accesses.ts";
+import type { AccessKind } from "./accesses.ts";
 import { ARENA, SLOTS_END } from "./layout.ts";
 
 const UNIT_BYTES = 2 ** 20;
@@ -182,15 +182,13 @@ interface WasteSites {
   sites: NativeSite[];
   from: number;
   to: number;
-  unfollowed: Unfollowed;
   unplaced: number;
 }
 
 const KINDS: readonly AccessKind[] = ["load", "store", "update", "atomic", "string", "fill"];
-const COUNTS = ["stack", "thread", "unusual"] as const satisfies readonly (keyof Unfollowed)[];
-const VERSION = 2;
+const VERSION = 3;
 const [FROM, TO] = [2, 3];
-const HEADER_WORDS = 5 + COUNTS.length;
+const HEADER_WORDS = 5;
 const SITE_WORDS = 5;
 const WORD = 4;
 /** Bit beside the kind of an access. */
@@ -214,10 +212,9 @@ export class SiteNotes {
       .u32(blockSlot);
   }
 
-  write({ from, to, unfollowed, unplaced }: Omit<WasteSites, "sites">): Uint8Array {
+  write({ from, to, unplaced }: Omit<WasteSites, "sites">): Uint8Array {
     const out = new ByteWriter(WORD * HEADER_WORDS + this.#words.length);
     out.u32(VERSION).u32(this.#count).u32(from).u32(to).u32(unplaced);
-    for (const count of COUNTS) out.u32(unfollowed[count]);
     return out.bytes(this.#words.view()).view();
   }
 }
@@ -245,8 +242,7 @@ export function readNotes(bytes: Uint8Array): WasteSites {
       blockSlot: word(at + 4),
     };
   });
-  const [stack, thread, unusual] = COUNTS.map((_, i) => word(5 + i));
-  return { sites, from: word(FROM), to: word(TO), unplaced: word(4), unfollowed: { stack, thread, unusual } };
+  return { sites, from: word(FROM), to: word(TO), unplaced: word(4) };
 }
 
 /** Returns the slots that a notes file names; undefined if it cannot be read. */

@@ -101,7 +101,7 @@ class WasteFileMaker {
   readonly #fateOf: (id: number) => StoreFate;
   readonly #locators = new Map<number, (address: number) => WasteIp>();
   readonly #callers = new Map<number, WasteIp[]>();
-  readonly #unfollowed = { stack: 0, thread: 0, unusual: 0, unplaced: 0 };
+  #unplaced = 0;
 
   /** @param unread unread bytes at the end, by store id */
   constructor(counts: CountsFile, unread: Float64Array, recording: FollowedHow) {
@@ -152,11 +152,8 @@ class WasteFileMaker {
   }
 
   #addFile({ module, notes }: FollowedFile): void {
-    const { sites, from, to, unfollowed, unplaced } = readNotes(readFileSync(notes));
-    this.#unfollowed.stack += unfollowed.stack;
-    this.#unfollowed.thread += unfollowed.thread;
-    this.#unfollowed.unusual += unfollowed.unusual;
-    this.#unfollowed.unplaced += unplaced;
+    const { sites, from, to, unplaced } = readNotes(readFileSync(notes));
+    this.#unplaced += unplaced;
     const slots = this.#counts.slots(from, to);
     const at = (slot: number): number => Number(slots[(slot - from) / SLOT_BYTES]);
     const ipOf = this.#locators.get(module.index)!;
@@ -231,7 +228,7 @@ class WasteFileMaker {
     const { stores } = this.#counts.withoutId(this.#unread);
     const isContextLost = this.#recording.contexts === true && refusedSamples(this.#counts) > 0;
     return [
-      ...(this.#unfollowed.unplaced > 0
+      ...(this.#unplaced > 0
         ? unseenBounds("the tables of instructions were full", ["written", "dead"])
         : []),
       ...(stores > 0
@@ -248,7 +245,6 @@ class WasteFileMaker {
   }
 
   #notTracked(): string[] {
-    const { thread, unusual, unplaced } = this.#unfollowed;
     const { stores, dead } = this.#counts.withoutId(this.#unread);
     const deadBytes = `${counted(dead, "dead byte belongs", "dead bytes belong")} to no site`;
     const note = (many: number, singular: string, plural: string): string[] =>
@@ -265,17 +261,7 @@ class WasteFileMaker {
         "system calls have unknown effects on memory: bytes that they read count as unread",
       ),
       ...note(
-        thread,
-        "instruction on thread-local data is not counted",
-        "instructions on thread-local data are not counted",
-      ),
-      ...note(
-        unusual,
-        "instruction with a mask or a vector of addresses (gather, scatter) is not counted",
-        "instructions with a mask or a vector of addresses (gather, scatter) are not counted",
-      ),
-      ...note(
-        unplaced,
+        this.#unplaced,
         "instruction is not counted: the tables were full",
         "instructions are not counted: the tables were full",
       ),
