@@ -19,9 +19,10 @@ import {
   setRange,
   unreadEnd,
   writeFew,
+  markRangeRead,
+  markRead,
 } from "./bytes";
 import { idOfKey, isAssigned, isNone, overflow, readsOf } from "./ids";
-import { markRangeRead, markRead } from "./objects";
 
 /** Words of a stream in the table: flags with its key, and its stride. */
 const WHAT: usize = 0;
