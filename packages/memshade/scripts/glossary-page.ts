@@ -48,10 +48,9 @@ ${MEASURES.map(rowOf).join("\n")}
 
 function rowOf(measure: Measure): string {
   const views = new Map<string, readonly string[]>();
-  for (const alias of measure.aliases ?? []) {
+  for (const alias of measure.aliases ?? [])
     if (typeof alias === "string") views.set(alias, []);
     else views.set(alias.word, [...(views.get(alias.word) ?? []), ...alias.in]);
-  }
   const also = [...views].map(
     ([word, among]) => `\`${word}\`${among.length === 0 ? "" : ` (${among.join(", ")})`}`,
   );

@@ -171,9 +171,7 @@ function isSimple(rules: RuleSets, set: number, target: UnwindTarget): boolean {
   const returnAddress = ruleOf(rules, set, rules.returnAddress(set));
   if (target.linkRegister === undefined) {
     if (returnAddress?.rule !== RULE.offset || returnAddress.operand !== -target.wordSize) return false;
-  } else if (!isUnchangedOrSaved(returnAddress)) {
-    return false;
-  }
+  } else if (!isUnchangedOrSaved(returnAddress)) return false;
   return isUnchangedOrSaved(ruleOf(rules, set, target.framePointer));
 }
 

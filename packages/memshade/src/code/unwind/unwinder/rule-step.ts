@@ -164,9 +164,8 @@ export class RuleStep {
       // other frames the link register would lead to this frame again, endlessly.
       if (column !== target.linkRegister || isCaller) return "no-rule";
       if (!this.#take(registers, column)) return "no-rule";
-    } else if (!this.#evaluate(table, rule, rules.words[at + 1], column, registers, memory)) {
+    } else if (!this.#evaluate(table, rule, rules.words[at + 1], column, registers, memory))
       return rule === RULE.offset || rule === RULE.expression ? "memory" : "no-rule";
-    }
     if (target.linkRegister !== undefined) {
       const signState = rules.find(set, RA_SIGN_STATE);
       const isSigned = signState >= 0 && (rules.words[signState + 1] & 1) !== 0;

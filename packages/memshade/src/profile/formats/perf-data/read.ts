@@ -276,9 +276,7 @@ class RecordReader {
         this.#header,
       );
       this.#taker?.setBuildIds();
-    } else if (type === RecordType.EventUpdate && body.byteLength >= 24) {
-      this.#renameEvent(body);
-    }
+    } else if (type === RecordType.EventUpdate && body.byteLength >= 24) this.#renameEvent(body);
   }
 
   #renameEvent(body: DataView): void {

@@ -180,9 +180,8 @@ function* fieldsOf(reader: ByteReader): Generator<{ field: number; value: Value;
         );
       const start = reader.skip(Number(length));
       yield { field, value: { bytes: new ByteReader(reader.bytes, start, start + Number(length)) }, offset };
-    } else if (wire === 1 || wire === 5) {
-      reader.skip(wire === 1 ? 8 : 4, CONSTRUCT);
-    } else throw new FormatError("malformed", offset, CONSTRUCT, `a field has the wire type ${wire}`);
+    } else if (wire === 1 || wire === 5) reader.skip(wire === 1 ? 8 : 4, CONSTRUCT);
+    else throw new FormatError("malformed", offset, CONSTRUCT, `a field has the wire type ${wire}`);
   }
 }
 

@@ -37,9 +37,8 @@ function dynamicEntries(object: ObjectFile): Map<number, number> {
 
 /** Yields the addresses (SVMA) that relocations write into the object's data, including addresses of code. */
 export function* relocatedPointers(object: ObjectFile): Iterable<number> {
-  for (const { type, address } of relocations(object)) {
+  for (const { type, address } of relocations(object))
     if (type === R_X86_64_RELATIVE || type === R_X86_64_IRELATIVE) yield address;
-  }
 }
 
 /**
