@@ -261,6 +261,15 @@ describe("the wings of src/", () => {
     }
   });
 
+  it("have a README in every folder of more than 14 files", () => {
+    const folders = everything.map(({ path }) => dirname(path));
+    const large = [...new Set(folders)].filter(
+      (folder) => folders.filter((other) => other === folder).length > 14,
+    );
+    expect(large).toContain("record/native/assembly");
+    expect(large.filter((folder) => !existsSync(join(SOURCE, folder, "README.md")))).toEqual([]);
+  });
+
   it("have READMEs that name only files and folders that exist", () => {
     const paths = readdirSync(SOURCE, { recursive: true, withFileTypes: true }).map((entry) => {
       const path = relative(SOURCE, join(entry.parentPath, entry.name)).replaceAll(sep, "/");

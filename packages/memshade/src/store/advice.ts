@@ -11,12 +11,11 @@ import {
 import { sqlText } from "../explain/fleet/statements.ts";
 import type { PartFrame } from "../explain/fleet/trend.ts";
 import { UserError } from "../ground/bytes/errors.ts";
+import { LINE_BYTES } from "../ground/bytes/sizes.ts";
 import { counted } from "../profile/model/counted.ts";
 import type { StoreDatabase } from "./database.ts";
 import { namedFrames } from "./frames.ts";
 import { onlyProject } from "./projects.ts";
-
-const LINE_BYTES = 64;
 
 export interface StoreAdvice {
   /** Advice, the largest saving first. */

@@ -60,7 +60,7 @@ export function addDiffCommand(program: Command): void {
     )
     .argument("[new]", "run or profile to compare with it; may be of another format, or several")
     .option("--by <key>", measuresByTool(isCompared, "diff").join("; "), (text: string) =>
-      measureOfWord(text, "diff", "--by", { isOffered: isCompared }),
+      measureOfWord(text, "diff", { isOffered: isCompared }),
     )
     .addOption(toolOption(" (default: all that both runs have)"))
     .option("--group <what>", GROUPINGS.join(", "), (text) => parseChoice("--group", GROUPINGS, text), "site")

@@ -106,7 +106,7 @@ export function addTopCommand(program: Command): void {
 }
 
 function parseKey(text: string): string {
-  if (!Object.hasOwn(PAIRS, text)) measureOfWord(text, "top", "--by");
+  if (!Object.hasOwn(PAIRS, text)) measureOfWord(text, "top");
   return text;
 }
 

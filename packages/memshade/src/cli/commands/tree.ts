@@ -134,7 +134,7 @@ async function chosenStacks(input: string, options: TreeOptions): Promise<Weight
   const measure =
     by === undefined || ofSamples !== undefined
       ? undefined
-      : measureOfWord(by, "tree", "--by", { tool: ofMeasures, isOffered: isAdditive });
+      : measureOfWord(by, "tree", { tool: ofMeasures, isOffered: isAdditive });
   const ofWord = ofSamples ?? (measure && recordedWith(measure.tool));
   if (tool !== undefined && ofWord !== undefined && tool !== ofWord)
     throw new UserError(`--by ${by} is a measure of --tool ${ofWord}, not of ${tool}`);

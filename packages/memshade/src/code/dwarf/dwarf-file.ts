@@ -1,5 +1,6 @@
+import { partitionPoint } from "../../ground/bytes/columns.ts";
 import { FormatError } from "../../ground/bytes/errors.ts";
-import { partitionPoint } from "../../ground/bytes/partition-point.ts";
+import { viewOf } from "../../ground/bytes/numbers.ts";
 import * as dw from "./constants.ts";
 import { Cursor } from "./cursor.ts";
 import {
@@ -113,7 +114,7 @@ export class DwarfFile extends DwarfSections implements FileOfEntries {
 /** Start of the unit after one of an unknown kind, if the length is plausible. */
 function skipUnit(info: Uint8Array, offset: number): number | undefined {
   if (offset + 4 > info.length) return undefined;
-  const view = new DataView(info.buffer, info.byteOffset, info.byteLength);
+  const view = viewOf(info);
   const length = view.getUint32(offset, true);
   const next = offset + 4 + length;
   return length >= 2 && length < 0xfffffff0 && next < info.length ? next : undefined;

@@ -1,4 +1,4 @@
-import { partitionPoint } from "../../ground/bytes/partition-point.ts";
+import { partitionPoint } from "../../ground/bytes/columns.ts";
 
 const RADIX_BITS = 11;
 const RADIX = 1 << RADIX_BITS;

@@ -1,4 +1,5 @@
-import { partitionPoint } from "../../ground/bytes/partition-point.ts";
+import { partitionPoint } from "../../ground/bytes/columns.ts";
+import { MIB } from "../../ground/bytes/sizes.ts";
 import {
   type ModuleObjects,
   type ObjectSite,
@@ -181,8 +182,6 @@ export interface Survival {
    */
   readonly ages: readonly number[];
 }
-
-const MIB = 2 ** 20;
 
 /** Bounds of ages, which are bytes allocated since the object's creation. */
 export const AGE_BOUNDS: readonly number[] = [MIB, 16 * MIB, 256 * MIB];

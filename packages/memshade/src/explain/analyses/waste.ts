@@ -1,3 +1,4 @@
+import { LINE_BYTES } from "../../ground/bytes/sizes.ts";
 import type {
   PairKind,
   WasteField,
@@ -7,7 +8,6 @@ import type {
   WasteReallocations,
 } from "../../profile/model/waste.ts";
 import { ownPlace } from "./frames/own-place.ts";
-import { LINE_BYTES } from "./locality.ts";
 
 /** Range of shares, each 0…1. */
 type PartRange = readonly [from: number, to: number];

@@ -1,5 +1,6 @@
 import type { ByteSource } from "./byte-source.ts";
 import { FormatError } from "./errors.ts";
+import { viewOf } from "./numbers.ts";
 
 const WINDOW_BYTES = 1 << 18;
 
@@ -56,6 +57,6 @@ export class Window {
     this.#start = offset;
     if (this.#bytes.length < length)
       throw new FormatError("truncated", offset, "profile", "the file ends while it is read");
-    this.view = new DataView(this.#bytes.buffer, this.#bytes.byteOffset, this.#bytes.byteLength);
+    this.view = viewOf(this.#bytes);
   }
 }

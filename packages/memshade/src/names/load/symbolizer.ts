@@ -1,10 +1,9 @@
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { dwoCandidates } from "../../code/objects/index.ts";
+import { grown, partitionPoint } from "../../ground/bytes/columns.ts";
 import { dispensable } from "../../ground/bytes/dispensable.ts";
 import { FormatError, UserError } from "../../ground/bytes/errors.ts";
-import { grown } from "../../ground/bytes/grown.ts";
-import { partitionPoint } from "../../ground/bytes/partition-point.ts";
 import type { Frame } from "../symbolize/frame.ts";
 import {
   type FileRequest,

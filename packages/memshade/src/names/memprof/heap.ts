@@ -1,8 +1,9 @@
 import { readdirSync, statSync } from "node:fs";
 import path, { dirname, join } from "node:path";
 import type { ByteSource } from "../../ground/bytes/byte-source.ts";
+import { partitionPoint } from "../../ground/bytes/columns.ts";
 import { UserError } from "../../ground/bytes/errors.ts";
-import { partitionPoint } from "../../ground/bytes/partition-point.ts";
+import { getU64 } from "../../ground/bytes/numbers.ts";
 import {
   functionGuid,
   heapProfileFromMemprof,
@@ -421,8 +422,7 @@ class ProcessPlaces {
   /** Innermost first. */
   pathOf({ pcs, pcsAt, depth }: RawCursor): CodePlace[] {
     const path: CodePlace[] = [];
-    for (let at = pcsAt; at < pcsAt + 8 * depth; at += 8)
-      path.push(this.#at(pcs.getUint32(at, true) + pcs.getUint32(at + 4, true) * 2 ** 32));
+    for (let at = pcsAt; at < pcsAt + 8 * depth; at += 8) path.push(this.#at(getU64(pcs, at)));
     return path;
   }
 

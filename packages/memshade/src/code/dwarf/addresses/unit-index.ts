@@ -1,5 +1,5 @@
+import { partitionPoint } from "../../../ground/bytes/columns.ts";
 import { FormatError } from "../../../ground/bytes/errors.ts";
-import { partitionPoint } from "../../../ground/bytes/partition-point.ts";
 import { Cursor, readInitialLength } from "../cursor.ts";
 import { isTypeUnit, type Unit } from "../die.ts";
 import type { DwarfFile } from "../dwarf-file.ts";

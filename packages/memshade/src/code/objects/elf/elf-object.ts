@@ -1,5 +1,6 @@
 import type { ByteSource } from "../../../ground/bytes/byte-source.ts";
 import { FormatError } from "../../../ground/bytes/errors.ts";
+import { getU64, viewOf } from "../../../ground/bytes/numbers.ts";
 import { PiecewiseBytes } from "../../../ground/bytes/piecewise.ts";
 import { type ObjectSymbol, SymbolTable } from "../symbol-table.ts";
 import type {
@@ -30,11 +31,9 @@ import {
 import {
   type ElfHeader,
   type ElfSectionHeader,
-  getU64,
   readElfHeader,
   readProgramHeaders,
   readSectionHeaders,
-  viewOf,
 } from "./header.ts";
 import { readNotes } from "./notes.ts";
 import { canRelocate, type Relocated, relocate } from "./relocations.ts";

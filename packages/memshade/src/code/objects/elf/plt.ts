@@ -1,5 +1,5 @@
+import { getU64, viewOf } from "../../../ground/bytes/numbers.ts";
 import type { ObjectFile, ObjectSection } from "../types.ts";
-import { viewOf } from "./header.ts";
 import { readString } from "./symbols.ts";
 
 const RELA_BYTES = 24;
@@ -108,7 +108,7 @@ export class PltStubs {
         const symbol = view.getUint32(at + 12, true) * SYMBOL_BYTES;
         if (symbol === 0 || symbol + SYMBOL_BYTES > symbols.length) continue;
         const target = readString(strings, viewOf(symbols).getUint32(symbol, true));
-        const slot = view.getUint32(at + 4, true) * 2 ** 32 + view.getUint32(at, true);
+        const slot = getU64(view, at);
         if (target) targets.set(slot, target);
       }
     }

@@ -1,4 +1,5 @@
-import { partitionPoint } from "../../../ground/bytes/partition-point.ts";
+import { partitionPoint } from "../../../ground/bytes/columns.ts";
+import { getU64 } from "../../../ground/bytes/numbers.ts";
 import type { ObjectFile } from "../../objects/types.ts";
 import { unwindTarget } from "../architecture.ts";
 import { type Cie, readCie } from "./cie.ts";
@@ -161,7 +162,7 @@ export class CfiReader {
         this.#problem("truncated", offset, "entry", "its length is cut off");
         return false;
       }
-      length = view.getUint32(offset + 8, true) * 2 ** 32 + view.getUint32(offset + 4, true);
+      length = getU64(view, offset + 4);
       at = offset + 12;
     }
     if (length > size - at) {

@@ -1,4 +1,4 @@
-import { partitionPoint } from "../../../ground/bytes/partition-point.ts";
+import { partitionPoint } from "../../../ground/bytes/columns.ts";
 import { FastFdes } from "../cfi/fast-fdes.ts";
 import { type CfiCounts, type CfiDictionary, CfiReader, type ObjectCfi } from "../cfi/reader.ts";
 import { type CfiRows, type FdeRows, type FdeSink, LAST_OFFSET, OFFSET_BIAS } from "../cfi/rows.ts";

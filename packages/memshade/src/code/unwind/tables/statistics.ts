@@ -1,4 +1,4 @@
-import { grown } from "../../../ground/bytes/grown.ts";
+import { grown } from "../../../ground/bytes/columns.ts";
 import type { Architecture, ObjectFile } from "../../objects/types.ts";
 import { type UnwindTarget, unwindTarget } from "../architecture.ts";
 import { type CfiCounts, CfiDictionary, cfiOfObject } from "../cfi/reader.ts";

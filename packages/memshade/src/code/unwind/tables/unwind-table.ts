@@ -1,5 +1,5 @@
+import { partitionPoint } from "../../../ground/bytes/columns.ts";
 import type { FormatError } from "../../../ground/bytes/errors.ts";
-import { partitionPoint } from "../../../ground/bytes/partition-point.ts";
 import type { Architecture, ObjectFile } from "../../objects/types.ts";
 import { type UnwindTarget, unwindTarget } from "../architecture.ts";
 import type { CfiProblems } from "../cfi/problems.ts";

@@ -1,4 +1,4 @@
-import { partitionPoint } from "../../../ground/bytes/partition-point.ts";
+import { partitionPoint } from "../../../ground/bytes/columns.ts";
 import type { UnwindTable } from "../tables/unwind-table.ts";
 
 /** Object in the address space of the target. */

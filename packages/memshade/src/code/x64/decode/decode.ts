@@ -1,5 +1,5 @@
 import { FormatError } from "../../../ground/bytes/errors.ts";
-import { int32At } from "../../../ground/bytes/int32.ts";
+import { int32At } from "../../../ground/bytes/numbers.ts";
 import {
   COLUMN,
   CONSTANT,

@@ -19,10 +19,10 @@ import {
 import { bytesOfBase64 } from "../../../ground/bytes/base64.ts";
 import type { ByteSource } from "../../../ground/bytes/byte-source.ts";
 import { FormatError } from "../../../ground/bytes/errors.ts";
+import { getU64 } from "../../../ground/bytes/numbers.ts";
 import {
   AARCH64_REGISTERS,
   type Decompressor,
-  getU64,
   type PerfFork,
   type PerfHeader,
   type PerfMapping,

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { UserError } from "../../../ground/bytes/errors.ts";
+import { KIB } from "../../../ground/bytes/sizes.ts";
 import { loadObject } from "../../../names/load/objects.ts";
 import {
   BLOCK_FIGURES,
@@ -234,7 +235,6 @@ const WORKING_SET_READER: ToolReader = {
   },
 };
 
-const KIB = 1024;
 const WORD_BYTES = 8;
 
 /**

@@ -9,6 +9,8 @@ import { type ObjectPlacement, writeSharedObject } from "../../../code/objects/e
 import { openObject } from "../../../code/objects/index.ts";
 import { bytesOfBase64 } from "../../../ground/bytes/base64.ts";
 import { FormatError, UserError } from "../../../ground/bytes/errors.ts";
+import { viewOf } from "../../../ground/bytes/numbers.ts";
+import { PAGE_BYTES } from "../../../ground/bytes/sizes.ts";
 import { describeSystemError } from "../../../ground/bytes/system-errors.ts";
 import { cacheFolder } from "../../host/run/cache-folder.ts";
 import { makeFolders } from "../../host/run/make-folders.ts";
@@ -279,7 +281,6 @@ const WORD_BYTES = 8;
 const SONAME = "memshade";
 /** Pages: one for the word with the memory's address, which is empty in a forked child, and one scratch page. */
 const ZERO_PAGES = 2;
-const PAGE_BYTES = 4096;
 /** Tables of the largest objects are made in half of this time. */
 const TABLES_WAIT_MS = 1000;
 const THREAD_BYTES = WORD_BYTES * Object.keys(Tls).length;
@@ -402,7 +403,7 @@ function textsOf(image: Uint8Array): Uint8Array {
 }
 
 function link(code: Uint8Array, native: NativeCode, places: ObjectPlacement, outer: readonly string[]): void {
-  const view = new DataView(code.buffer, code.byteOffset, code.length);
+  const view = viewOf(code);
   for (const { kind, name, offset, addend } of native.relocations) {
     const target = {
       thread: () => places.thread,

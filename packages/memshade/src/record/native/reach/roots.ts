@@ -1,9 +1,9 @@
+import { PAGE_BYTES } from "../../../ground/bytes/sizes.ts";
 import type { BlockList } from "../../tools/heap/read/reach/block-list.ts";
 import { without } from "../../tools/heap/read/reach/look-through.ts";
 import { isAnonymous, type MappedRange } from "./mapped-ranges.ts";
 import type { ProcessMemory } from "./process-memory.ts";
 
-const PAGE_BYTES = 4096;
 const WORD_BYTES = 8;
 /**
  * Layout of glibc's allocator: heaps of thread arenas begin at multiples of this size, with the arena's data

@@ -1,5 +1,5 @@
 import { FLOW, hasTarget } from "../../../code/x64/decode/index.ts";
-import { int32At } from "../../../ground/bytes/int32.ts";
+import { int32At } from "../../../ground/bytes/numbers.ts";
 import { ByteWriter } from "../../../ground/bytes/writer.ts";
 import { type Code, type CodeFunction, TRAIT } from "./code.ts";
 import type { FlowGraph } from "./flow-graph.ts";

@@ -4,6 +4,7 @@ import { decode, FLOW, INSTRUCTION_POINTER, Instruction } from "../../../code/x6
 import { Assembler, R8, R9, R10, RAX, RCX, RDI, RDX, RSI, RSP } from "../../../code/x64/index.ts";
 import { int32, place, relative } from "../../../code/x64/operands.ts";
 import { FormatError } from "../../../ground/bytes/errors.ts";
+import { PAGE_BYTES } from "../../../ground/bytes/sizes.ts";
 import { type NativeTool, type ShadowRange, SLOW_PATHS } from "../native-tool.ts";
 import { WATCH_WORD } from "../rewrite/watched-system-calls.ts";
 import { FileLayout } from "../rewrite/write-file.ts";
@@ -76,7 +77,6 @@ function callWithLimit(asm: Assembler, number: number): void {
   systemCall(asm, number);
 }
 
-const PAGE_BYTES = 0x1000;
 const [JUMP, CALL] = [0xe9, 0xe8];
 const JUMP_BYTES = 5;
 const [WRITE, MMAP, MADVISE] = [1, 9, 28];

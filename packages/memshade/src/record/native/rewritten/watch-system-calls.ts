@@ -15,6 +15,7 @@ import {
   RSP,
 } from "../../../code/x64/index.ts";
 import { place, relative } from "../../../code/x64/operands.ts";
+import { PAGE_BYTES } from "../../../ground/bytes/sizes.ts";
 import { SYSTEM_CALL } from "../rewrite/watched-system-calls.ts";
 import { PT_REWRITTEN } from "../rewrite/write-file.ts";
 import { REFUSED } from "../start/launcher.ts";
@@ -58,7 +59,6 @@ const PTRACE_WORDS = [1, 2, 4, 5];
 const [IOVEC_BYTES, IOVEC_LENGTH_AT] = [16, 8];
 /** Offsets in `struct msghdr`. */
 const [MESSAGE_VECTORS_AT, MESSAGE_COUNT_AT] = [16, 24];
-const PAGE_BYTES = 0x1000;
 const PAGE_MASK = -PAGE_BYTES;
 const ELF_MAGIC = 0x464c_457f;
 const [E_PHOFF, E_PHNUM, PROGRAM_HEADER_BYTES] = [32, 56, 56];

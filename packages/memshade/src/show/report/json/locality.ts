@@ -3,12 +3,12 @@ import {
   binStart,
   COMMON_CACHES,
   FootprintCurve,
-  LINE_BYTES,
   type MissRatioCurve,
   shardsCurve,
   summarize,
   ValueHistogram,
 } from "../../../explain/analyses/locality.ts";
+import { LINE_BYTES } from "../../../ground/bytes/sizes.ts";
 import type { LocalityRecord } from "../../../profile/model/working-set/working-set.ts";
 
 function histogramOf(entries: readonly (readonly [number, number])[]): ValueHistogram {

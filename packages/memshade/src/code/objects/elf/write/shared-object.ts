@@ -1,8 +1,8 @@
+import { PAGE_BYTES } from "../../../../ground/bytes/sizes.ts";
 import { ET_DYN, PT_LOAD, PT_NOTE } from "../constants.ts";
 import {
   headersEnd,
   type ImageSegment,
-  PAGE_BYTES,
   PF_R,
   PF_W,
   PF_X,

@@ -75,6 +75,9 @@ function forkAbove(callers: readonly CallerNode[], value: number): readonly Call
   return level;
 }
 
+/** Columns before the lines below a site. */
+export const DETAIL_INDENT = 6;
+
 /**
  * Formats one line: facts, the heaviest call path of a site, and the number of other paths. A wide screen
  * shows the tree of all paths below the facts.
@@ -84,12 +87,11 @@ export function heaviestPathLine(
   profile: HeapProfile,
   contexts: readonly IndexIntoContextTable[],
   values: ArrayLike<number>,
-  indent: number,
   facts = "",
 ): string[] {
   if (screen.isWide) {
-    const tree = callerLines(screen, profile, contexts, values, indent, Number.POSITIVE_INFINITY);
-    return facts === "" ? tree : [" ".repeat(indent) + facts, ...tree];
+    const tree = callerLines(screen, profile, contexts, values, DETAIL_INDENT, Number.POSITIVE_INFINITY);
+    return facts === "" ? tree : [" ".repeat(DETAIL_INDENT) + facts, ...tree];
   }
   const weighty = contexts.filter((context) => values[context]! > 0);
   const heaviest = weighty.reduce((best, context) => (values[context]! > values[best]! ? context : best));
@@ -99,7 +101,7 @@ export function heaviestPathLine(
     screen,
     profile,
     heaviest,
-    indent,
+    DETAIL_INDENT,
     facts,
     otherCount === 0 ? "" : `  (+${plural(otherCount, "path")})`,
   );

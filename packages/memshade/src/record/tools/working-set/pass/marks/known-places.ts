@@ -1,6 +1,6 @@
+import { LINE_BYTES } from "../../../../../ground/bytes/sizes.ts";
 import { CONSTANT } from "../../../../rewrite/walk/value-numbers.ts";
 import { LINE_SHIFT } from "./line-of-address.ts";
-import { LINE_BYTES } from "./place-group.ts";
 
 /** Most earlier ranges of one base value that a new one is compared with: a bound for very long straight code. */
 const MOST_COMPARED = 32;
