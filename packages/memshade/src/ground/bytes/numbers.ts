@@ -14,3 +14,9 @@ export function viewOf<Buffer extends ArrayBufferLike>({
 export function getU64(view: DataView, offset: number): number {
   return view.getUint32(offset + 4, true) * 2 ** 32 + view.getUint32(offset, true);
 }
+
+export function sum(values: Iterable<number>): number {
+  let total = 0;
+  for (const value of values) total += value;
+  return total;
+}

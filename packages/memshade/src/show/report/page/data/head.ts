@@ -243,22 +243,21 @@ function notRecorded({ heap, waste, workingset, presence }: HeadOf): string[] {
 }
 
 /** Returns sentences that explain how to get more data onto the page. */
-function hintsOf({ heap, waste, workingset, objects, presence }: HeadOf): string[] {
+function hintsOf(run: HeadOf): string[] {
+  const { heap, objects, presence } = run;
   // The other tools record linear memory, which such programs do not use.
   if (objects !== undefined && heap === undefined) return [];
-  const missing = [
-    ...(heap === undefined ? ["heap"] : []),
-    ...(waste === undefined ? ["waste"] : []),
-    ...(workingset === undefined ? ["workingset"] : []),
-  ];
+  const missing = RECORDED_TOGETHER.filter(([tool]) => run[tool] === undefined);
   const isNative = isOfNative(presence) || (heap !== undefined && isOfNativeProgram(heap));
-  const isRecorded = heap?.description.recordedBy !== undefined || (heap === undefined && missing.length < 3);
+  const isRecorded =
+    heap?.description.recordedBy !== undefined ||
+    (heap === undefined && missing.length < RECORDED_TOGETHER.length);
   const hints: string[] = [];
   const unknown = whyHeapUnknown({ heap });
   if (unknown !== undefined) hints.push(unknown.charAt(0).toUpperCase() + unknown.slice(1));
   if (isRecorded && missing.length > 0 && !isNative)
     hints.push(
-      `Not recorded: ${missing.map((tool) => NAMES[tool]).join(" and ")}. --tool heap,waste,workingset records all of it in one run.`,
+      `Not recorded: ${missing.map(([, name]) => name).join(" and ")}. --tool heap,waste,workingset records all of it in one run.`,
     );
   const hashed = heap === undefined ? 0 : hashedFrames(heap);
   if (hashed > 0)
@@ -282,11 +281,12 @@ function hintsOf({ heap, waste, workingset, objects, presence }: HeadOf): string
 const DEBUG_SYMBOLS =
   "Install the debug symbols of the program and its libraries (on Debian, packages whose names end in -dbgsym or -dbg)";
 
-const NAMES: Readonly<Record<string, string>> = {
-  heap: "blocks of the heap",
-  waste: "stores and loads in vain",
-  workingset: "the working set",
-};
+/** Tools that one run can record, with the names of their parts. */
+const RECORDED_TOGETHER = [
+  ["heap", "blocks of the heap"],
+  ["waste", "stores and loads in vain"],
+  ["workingset", "the working set"],
+] as const;
 
 /** Matches a function of an indexed MemProf profile. */
 const HASH_FOR_NAME = /^GUID 0x[0-9a-f]+$/;

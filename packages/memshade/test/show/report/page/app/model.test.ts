@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { sum } from "../../../../../src/show/report/page/app/model/figures.ts";
+import { sum } from "../../../../../src/ground/bytes/numbers.ts";
 import { PageModel } from "../../../../../src/show/report/page/app/model/page-model.ts";
 import { siteRows, sumRows } from "../../../../../src/show/report/page/app/model/site-rows.ts";
 import { sumLines } from "../../../../../src/show/report/page/app/model/source-lines.ts";

@@ -1,9 +1,9 @@
 // Findings of all tools in one list: cost, kind, location and advice.
 import { h } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { sum } from "../../../../../ground/bytes/numbers.ts";
 import { glossaryEntry } from "../../../glossary.ts";
 import type { PageFinding } from "../../data/page-data.ts";
-import { sum } from "../model/figures.ts";
 import { frameKeys } from "../model/grouping.ts";
 import type { PageModel } from "../model/page-model.ts";
 import { sumRows } from "../model/site-rows.ts";
