@@ -48,7 +48,9 @@ function cycles(): string[][] {
 describe("imports of files", () => {
   it("are found", () => {
     expect(imports.get("code/dwarf/lines/line-table.ts")).toContain("code/dwarf/cursor.ts");
-    expect(imports.get("record/tools/heap/assembly/shapes.ts")).toContain("record/tools/heap/assembly/live.ts");
+    expect(imports.get("record/tools/heap/assembly/shapes.ts")).toContain(
+      "record/tools/heap/assembly/live.ts",
+    );
   });
 
   it("never lead back to where they began, types included", () => {

@@ -8,7 +8,15 @@ import { allocatedAsUsual, CONTROL, COUNTED, MIBS } from "../../tools/heap/assem
 import { CONTEXT_BYTES, Control, Record, Slot, Tag } from "../../tools/heap/assembly/layout.generated";
 import { slotFor, slotOf } from "../../tools/heap/assembly/places";
 import { contextAt, recordAt, sizeAt } from "../../tools/heap/assembly/live";
-import { blockStart, bump32, bump64, linkRecord, moveToRecord, removeRecord, slotStart } from "../../tools/heap/assembly/records";
+import {
+  blockStart,
+  bump32,
+  bump64,
+  linkRecord,
+  moveToRecord,
+  removeRecord,
+  slotStart,
+} from "../../tools/heap/assembly/records";
 import { areOwnersNoted, disownBlock, ownBlock } from "../tools/working-set/assembly/owners";
 import { knownContext } from "./front-end/calls";
 import { forgetTaken, setCounter, setTaken } from "./front-end/counter-memory";

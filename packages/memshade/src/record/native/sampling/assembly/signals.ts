@@ -1,5 +1,5 @@
-// Stands in for the C library's functions that change the action of a signal, or block it. If the program uses the signal
-// of the timers itself, the timers switch to another one.
+// Replaces the C library's functions that change the action of a signal, or block it. If the program uses the
+// signal of the timers itself, the timers switch to another one.
 import { Header, MOST_THREADS, Place, Thread, THREAD_BYTES, Tls } from "../../assembly/layout.generated";
 import { lock, unlock } from "../../assembly/lock";
 import {

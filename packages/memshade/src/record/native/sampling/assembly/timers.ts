@@ -2,7 +2,16 @@
 // interrupted. All timers send one signal, which the program does not use.
 import { Place, Text, Thread, THREAD_BYTES } from "../../assembly/layout.generated";
 import { monotonic, processAddress } from "../../assembly/lock";
-import { libcSigaction, load32, load64, store64, syscall1, syscall3, syscall4, text } from "../../assembly/machine";
+import {
+  libcSigaction,
+  load32,
+  load64,
+  store64,
+  syscall1,
+  syscall3,
+  syscall4,
+  text,
+} from "../../assembly/machine";
 import { ruleOf } from "../../assembly/rules";
 import {
   FIRST_SIGNAL,

@@ -36,7 +36,21 @@ import {
 import { contextAt, liveUnit, noticePeak, roomLeft, sizeAt } from "./live";
 import { LARGEST_IN_SLOT, slotFor, slotOf } from "./places";
 import { Address, addressOf, bytesByHeader, END, raiseHighWater } from "./program";
-import { addRecord, blockStart, bump32, bump64, findRecord, mibOfTag, moveToRecord, placeDifference, recordOf, removeRecord, sizeOfTag, slotStart, tagOf } from "./records";
+import {
+  addRecord,
+  blockStart,
+  bump32,
+  bump64,
+  findRecord,
+  mibOfTag,
+  moveToRecord,
+  placeDifference,
+  recordOf,
+  removeRecord,
+  sizeOfTag,
+  slotStart,
+  tagOf,
+} from "./records";
 import { noteOwner, noteProcessors } from "./threads";
 
 function prepare(): void {
