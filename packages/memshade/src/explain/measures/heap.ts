@@ -10,7 +10,7 @@ import { areAccessesCut } from "../analyses/granule-accesses.ts";
 import { type GroupBy, groupContexts } from "../analyses/groups.ts";
 import { copiedBytes, spareBytes } from "../analyses/growth.ts";
 import { isUseKnown, whyHeapUnknown, whyLostUnknown } from "../analyses/heap.ts";
-import { variancesIn, withVariances } from "../analyses/host-stacks.ts";
+import { marginOf, variancesIn, withVariances } from "../analyses/host-stacks.ts";
 import { liveBlocksOf } from "../analyses/live-blocks.ts";
 import { temporaryBlocks } from "../analyses/temporary.ts";
 import { neverAccessed, writtenNeverRead } from "../analyses/unused-blocks.ts";
@@ -51,6 +51,8 @@ const heapStacks = once((profile: HeapProfile): MeasuredStacks => {
     ],
     varianceIn: ({ amounts }, unit) =>
       variancesIn(contexts, amounts, unit === "bytes" ? "totalSize" : "allocCount"),
+    marginOf: ({ amounts }, unit, rows) =>
+      marginOf(profile, amounts, rows, unit === "bytes" ? "totalSize" : "allocCount"),
   };
 });
 

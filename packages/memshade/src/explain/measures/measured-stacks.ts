@@ -91,6 +91,10 @@ export interface MeasuredStacks {
   readonly varianceIn?:
     | ((column: Column, unit: "bytes" | "count") => ((row: number) => number) | undefined)
     | undefined;
+  /** Returns the 95 % margin of error of an amount of some rows; undefined if all was counted. */
+  readonly marginOf?:
+    | ((column: Column, unit: "bytes" | "count", rows: readonly number[]) => number | undefined)
+    | undefined;
 }
 
 export interface RowGroups {
