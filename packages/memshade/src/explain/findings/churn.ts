@@ -13,6 +13,7 @@ import { accessesOf, blocksBySite, inModule } from "./heap-blocks.ts";
  * collector's objects the number of all blocks.
  */
 export interface ChurnFinding extends Found<"churn", "heap"> {
+  /** Blocks concerned. */
   readonly blocks: number;
   /** True if a collector in the program frees them. */
   readonly collected?: boolean | undefined;
