@@ -53,7 +53,10 @@ export class DeclaredTypes {
     this.#mentioned = [];
     const placed = this.#symbol(file, name);
     const head = docOf(placed, this.#checker);
-    const parts = [...(head === "" ? [] : [head]), this.#table(this.#checker.getDeclaredTypeOfSymbol(placed))];
+    const parts = [
+      ...(head === "" ? [] : [head]),
+      this.#table(this.#checker.getDeclaredTypeOfSymbol(placed)),
+    ];
     for (let symbol = this.#mentioned.shift(); symbol !== undefined; symbol = this.#mentioned.shift()) {
       const intro = docOf(symbol, this.#checker);
       parts.push(
@@ -171,9 +174,7 @@ export class DeclaredTypes {
     if (isList || declaration === undefined || !declaration.getSourceFile().fileName.startsWith(SOURCE))
       return undefined;
     const isNamed = ts.isInterfaceDeclaration(declaration) || ts.isTypeAliasDeclaration(declaration);
-    return isNamed && (type.flags & OBJECTS) !== 0
-      ? symbol
-      : undefined;
+    return isNamed && (type.flags & OBJECTS) !== 0 ? symbol : undefined;
   }
 
   #text(type: ts.Type): string {

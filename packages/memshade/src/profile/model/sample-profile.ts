@@ -40,8 +40,10 @@ export interface SampleFrame {
 }
 
 export interface SampleThread {
+  /** Numbers of the process and of the thread. */
   readonly pid: number;
   readonly tid: number;
+  /** Name of the thread. */
   readonly name: string;
 }
 
