@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { KINDS } from "../src/explain/findings/index.ts";
 import { DeclaredTypes } from "./declared-types.ts";
 
-const TEMPLATE = new URL("report-json.template.md", import.meta.url);
+const TEMPLATE = new URL("report-json-page.template", import.meta.url);
 
 /** Line of the template that becomes the table of a type: file below `src`, name of the type. */
 const DIRECTIVE = /^\{\{(\S+) (\w+)\}\}$/;
