@@ -62,7 +62,12 @@ describe("what report writes of a working set with everything in it", () => {
   });
 
   it("has no key in JSON that the documentation does not name", async () => {
-    const words = codeWords(text.split("\n").filter((line) => line.startsWith("| `")).join("\n"));
+    const words = codeWords(
+      text
+        .split("\n")
+        .filter((line) => line.startsWith("| `"))
+        .join("\n"),
+    );
     const keys = [...keysOf(JSON.parse(await report("--json")))];
     expect(keys).toContain("missRatio");
     expect(keys.filter((key) => !words.has(key))).toEqual([]);

@@ -149,7 +149,7 @@ async function* runReport(
 }
 
 /** Reports of several tools in one document. */
-export interface RunReportJson {
+interface RunReportJson {
   /** Name and version of the format. */
   schema: "memshade-run-report";
   version: 1;

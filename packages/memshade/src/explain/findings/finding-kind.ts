@@ -55,7 +55,7 @@ export interface Found<
    * Amount as a part, 0…1, of the program's total of that kind: bytes of the peak, allocated blocks, moved bytes.
    * Findings of all tools are ranked by it. Findings of kinds that every program has a little of begin at 0.05 (dead,
    * clear, silent, redundant, churn, unused, never-read, write-only, cold, unread-field, unread-objects, waiting), others
-   * at 0.01.
+   * at 0.01; stack-leak has no least part.
    */
   readonly part: number;
   /** Action for this location; undefined for the advice of the kind. */

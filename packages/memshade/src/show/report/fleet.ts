@@ -21,7 +21,7 @@ const TREND_SCHEMA = "memshade-trend";
 const TREND_VERSION = 1;
 
 /** Trend of a measure over builds (`memshade store trend --json`). */
-export interface TrendJson {
+interface TrendJson {
   /** Name and version of the format. */
   schema: typeof TREND_SCHEMA;
   version: typeof TREND_VERSION;
@@ -42,7 +42,7 @@ export interface TrendJson {
   notTracked: readonly string[];
 }
 
-export interface TrendBuildJson {
+interface TrendBuildJson {
   /** Name of the build, and its commit if known. */
   build: string;
   commit: string | null;
@@ -56,7 +56,7 @@ export interface TrendBuildJson {
   deviation: number;
 }
 
-export interface TrendStepJson {
+interface TrendStepJson {
   /** Name of the build. */
   build: string;
   /** Means before the step, and from it on. */
@@ -70,7 +70,7 @@ export interface TrendStepJson {
   parts: readonly TrendPartJson[];
 }
 
-export interface TrendPartJson {
+interface TrendPartJson {
   /** Means before the step, and from it on. */
   before: number;
   now: number;
@@ -83,7 +83,7 @@ export interface TrendPartJson {
 }
 
 /** Advice on the layout of data, from many runs (`memshade store advise --json`). */
-export interface AdviceJson {
+interface AdviceJson {
   /** Name and version of the format. */
   schema: "memshade-advice";
   version: 1;
@@ -95,7 +95,7 @@ export interface AdviceJson {
   notTracked: readonly string[];
 }
 
-export interface LayoutAdviceJson {
+interface LayoutAdviceJson {
   /** Kind of advice. */
   kind: LayoutAdvice["kind"];
   /** Bytes saved. */

@@ -19,7 +19,7 @@ export interface CallTreeJsonOptions {
 }
 
 /** Call tree, or the tree of callers. */
-export interface TreeJson {
+interface TreeJson {
   /** Name and version of the format. */
   schema: typeof TREE_SCHEMA;
   version: typeof TREE_VERSION;
@@ -50,7 +50,7 @@ export interface TreeJson {
 /**
  * Node of a tree. Its `total` is exactly `own` and the totals of its `children`, including the omitted ones.
  */
-export interface JsonNode extends Partial<Omit<StackFrame, "isWord">> {
+interface JsonNode extends Partial<Omit<StackFrame, "isWord">> {
   /** Replaces the function for nodes that are no code of their own: "the C library", "static data", "no call path". */
   word?: string | undefined;
   /** Number of locations in the node. */

@@ -7,7 +7,7 @@ import type { SampleFrame } from "../../../profile/model/sample-profile.ts";
 export const CPU_REPORT_VERSION = 1;
 
 /** CPU time of a [native program](native-programs.md#cpu-time) that was recorded with `--sample`. */
-export interface CpuReportJson {
+interface CpuReportJson {
   /** Kind and version of the report. */
   report: "cpu";
   version: typeof CPU_REPORT_VERSION;
@@ -41,7 +41,7 @@ export interface CpuReportJson {
   functions: readonly { function: string; module: string | undefined; selfMs: number; totalMs: number }[];
 }
 
-export interface CpuPlaceJson {
+interface CpuPlaceJson {
   /** CPU time in the line and in the library functions that it called. */
   cpuMs: number;
   /** Number of call paths to the line. */
@@ -54,7 +54,7 @@ export interface CpuPlaceJson {
   callers: readonly CpuFrameJson[];
 }
 
-export interface CpuFrameJson extends Omit<SampleFrame, "module" | "address"> {
+interface CpuFrameJson extends Omit<SampleFrame, "module" | "address"> {
   /** Name of the module. */
   module?: string | undefined;
   /** Address in the module, hexadecimal. */

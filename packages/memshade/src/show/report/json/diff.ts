@@ -41,7 +41,7 @@ export interface DiffJsonOptions {
  * left out: `redundant` if one had `--pairs`, `workingset` and `share` if intervals have other lengths, `misses` if caches
  * have other sizes.
  */
-export interface DiffJson extends DiffRowsJson {
+interface DiffJson extends DiffRowsJson {
   /** Name and version of the format. */
   schema: typeof DIFF_SCHEMA;
   version: typeof DIFF_VERSION;
@@ -77,7 +77,7 @@ interface DiffRowsJson {
   unchanged: number;
 }
 
-export interface DiffRowJson {
+interface DiffRowJson {
   /** Occurrence of the group: in both runs, or in one alone. */
   kind: "changed" | "new" | "gone";
   /** New value minus old value. */
@@ -92,7 +92,7 @@ export interface DiffRowJson {
   new: unknown;
 }
 
-export interface DiffValueJson {
+interface DiffValueJson {
   /** Values of the runs; medians of several. */
   readonly old: number;
   readonly new: number;
@@ -104,7 +104,7 @@ export interface DiffValueJson {
 }
 
 /** Comparison of the records of several tools, without `--tool` and `--by`. */
-export interface RunDiffJson extends Pick<DiffJson, "old" | "new" | "runs"> {
+interface RunDiffJson extends Pick<DiffJson, "old" | "new" | "runs"> {
   /** Name and version of the format. */
   schema: "memshade-run-diff";
   version: 1;

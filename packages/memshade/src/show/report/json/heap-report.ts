@@ -60,7 +60,7 @@ export interface HeapReportJsonOptions {
   readonly statics?: StaticsReport | undefined;
 }
 
-export interface HeapReportJson {
+interface HeapReportJson {
   /** Name and version of the format. */
   schema: typeof REPORT_SCHEMA;
   version: typeof REPORT_VERSION;
@@ -130,7 +130,7 @@ export interface HeapReportJson {
 }
 
 /** Module of a program, or object of a native program. */
-export interface ModuleJson {
+interface ModuleJson {
   /** Name of the module, and its file if known. */
   name: string;
   path: string | null;
@@ -151,7 +151,7 @@ export interface ModuleJson {
 }
 
 /** Figures of the whole heap. null: the profile does not know. */
-export interface HeapTotalsJson {
+interface HeapTotalsJson {
   /** Allocated blocks, and their bytes. */
   allocations: number | null;
   allocatedBytes: number | bigint | null;
@@ -187,7 +187,7 @@ export interface HeapTotalsJson {
 }
 
 /** Live blocks by [reachability](concepts.md#lost-or-still-reachable). Kinds that occur add up to all live blocks. */
-export interface ReachJson {
+interface ReachJson {
   /** True if the host may have addresses of lost blocks. */
   hostMayHold: boolean;
   /** Amount of each kind: lost, indirectly and possibly lost, still reachable, suppressed, not examined. */
@@ -199,14 +199,14 @@ export interface ReachJson {
   unknown?: BlockAmountJson;
 }
 
-export interface BlockAmountJson {
+interface BlockAmountJson {
   /** Number and total size of the blocks. */
   bytes: number;
   blocks: number;
 }
 
 /** Blocks that an analysis found. */
-export interface BlocksJson {
+interface BlocksJson {
   /** Number and total size of all blocks found. */
   blocks: number | null;
   bytes: number;
@@ -217,7 +217,7 @@ export interface BlocksJson {
 }
 
 /** Amounts removed by a suppression. */
-export interface SuppressedJson {
+interface SuppressedJson {
   /** Name of the suppression, and the reason given for it. */
   name: string;
   reason: string | null;
@@ -229,18 +229,18 @@ export interface SuppressedJson {
 }
 
 /** Heap over time: the record of heapintervals.json, with phases. */
-export interface HeapOverTimeJson extends Pick<HeapIntervals, "unit" | "otherInstances"> {
+interface HeapOverTimeJson extends Pick<HeapIntervals, "unit" | "otherInstances"> {
   /** Instances that allocated most. */
   instances: readonly HeapInstanceJson[];
 }
 
-export interface HeapInstanceJson extends InstanceHeap {
+interface HeapInstanceJson extends InstanceHeap {
   /** Phases of the instance. */
   phases: readonly HeapPhaseJson[];
 }
 
 /** Consecutive intervals in which the same part of the program works. */
-export interface HeapPhaseJson {
+interface HeapPhaseJson {
   /** First and last interval. */
   first: number;
   last: number;
@@ -259,14 +259,14 @@ export interface HeapPhaseJson {
 }
 
 /** Classification of all allocation calls by LLVM's rule. */
-export interface HotColdJson {
+interface HotColdJson {
   /** Limits of the classification. */
   thresholds: HotColdThresholds;
   /** Allocation calls, most bytes first. */
   sites: readonly HotColdSiteJson[];
 }
 
-export interface HotColdSiteJson extends TypeTotals {
+interface HotColdSiteJson extends TypeTotals {
   /** Type of the call; "ambiguous" if its call paths differ. */
   type: AllocationType | "ambiguous";
   /** Frame of the call. */
@@ -277,7 +277,7 @@ export interface HotColdSiteJson extends TypeTotals {
   deciding: readonly DecidingPathJson[];
 }
 
-export interface DecidingPathJson extends TypeTotals {
+interface DecidingPathJson extends TypeTotals {
   /** Type of the contexts. */
   type: AllocationType;
   /** Frames, innermost first. */

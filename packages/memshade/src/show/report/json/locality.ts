@@ -85,7 +85,7 @@ export interface CurvesJson {
   sites: MissSitesJson;
 }
 
-export interface MissRatioJson {
+interface MissRatioJson {
   /** Size of the cache. */
   lines: number;
   bytes: number;
@@ -94,14 +94,14 @@ export interface MissRatioJson {
 }
 
 /** Histogram of followed values, with their mean, median and standard deviation. */
-export interface ReuseJson extends Summary {
+interface ReuseJson extends Summary {
   /** Unit of the values. */
   unit: "lines" | "references";
   /** Bins: smallest value, and number of references. */
   bins: { from: number; references: number }[];
 }
 
-export interface MissSitesJson {
+interface MissSitesJson {
   /** Size of the cache, and all its misses. */
   cacheBytes: number;
   misses: number;
@@ -111,7 +111,7 @@ export interface MissSitesJson {
   rowsOmitted: number;
 }
 
-export interface MissSiteJson {
+interface MissSiteJson {
   /** Function, and its index; null for bulk instructions. */
   function: string | null;
   functionIndex: number | null;

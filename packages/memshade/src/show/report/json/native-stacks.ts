@@ -1,7 +1,7 @@
 import type { NativeFrame, NativeStacks, NativeThread } from "../../../profile/model/native-stacks.ts";
 
 /** Stacks of a dump. */
-export interface NativeStacksJson {
+interface NativeStacksJson {
   /** Processor: `x86_64` or `aarch64`. */
   arch: NativeStacks["architecture"];
   /** Command of the program and number of its process; absent if unknown. */
@@ -22,7 +22,7 @@ export interface NativeStacksJson {
   threads: readonly NativeThreadJson[];
 }
 
-export interface NativeThreadJson {
+interface NativeThreadJson {
   /** Number of the thread, from 1. */
   thread: number;
   /** Number of the thread in the system, and its name if known. */
@@ -37,7 +37,7 @@ export interface NativeThreadJson {
   frames: readonly NativeFrameJson[];
 }
 
-export interface NativeFrameJson {
+interface NativeFrameJson {
   /** Program counter, hexadecimal; in callers the return address. */
   pc: string;
   /** Kind of the frame; `signal`: the trampoline of a signal handler. */

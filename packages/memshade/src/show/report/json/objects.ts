@@ -25,7 +25,7 @@ import { type PresenceJson, presenceJson } from "./presence.ts";
 import { jsonText } from "./text.ts";
 
 /** Report of garbage-collected objects. */
-export interface ObjectsReportJson
+interface ObjectsReportJson
   extends Pick<
     ObjectsProfile,
     "command" | "program" | "sizes" | "fields" | "sampleBytes" | "modules" | "notTracked"
@@ -51,7 +51,7 @@ export interface ObjectsReportJson
   unreadTypes: readonly { module: number; name: string; type: number; bytes: number; objects: number }[];
 }
 
-export interface ObjectsPartJson {
+interface ObjectsPartJson {
   /** Index of the module. */
   module: number;
   /** Number of instances. */
@@ -70,17 +70,17 @@ export interface ObjectsPartJson {
   overTime: ObjectsOverTimeJson | null;
 }
 
-export interface ObjectTypeJson extends ObjectType {
+interface ObjectTypeJson extends ObjectType {
   /** Objects of the type in use at the end. */
   inUse: Survival | undefined;
 }
 
-export interface ObjectSiteJson extends ObjectSite {
+interface ObjectSiteJson extends ObjectSite {
   /** Objects of the site in use at the end. */
   inUse: Survival | undefined;
 }
 
-export interface UnreadFieldJson {
+interface UnreadFieldJson {
   /** Index of the module. */
   module: number;
   /** Name of the field with its type, and index of the type. */
@@ -97,7 +97,7 @@ export interface UnreadFieldJson {
   isOfLanguage: boolean;
 }
 
-export interface ObjectsOverTimeJson extends Pick<ObjectsOverTime, "intervals"> {
+interface ObjectsOverTimeJson extends Pick<ObjectsOverTime, "intervals"> {
   /** Phases of the program. */
   phases: readonly ObjectPhaseJson[];
   /** Contexts with most bytes: offset of the site, stack, and columns by interval. */
@@ -111,7 +111,7 @@ export interface ObjectsOverTimeJson extends Pick<ObjectsOverTime, "intervals"> 
 }
 
 /** Consecutive intervals in which the same part of the program allocates about the same amount. */
-export interface ObjectPhaseJson {
+interface ObjectPhaseJson {
   /** First and last interval. */
   first: number;
   last: number;

@@ -3,7 +3,7 @@ import type { NativeRecording } from "../../../profile/model/native-stacks.ts";
 import type { SampleFrame, SampleProfile } from "../../../profile/model/sample-profile.ts";
 
 /** Stacks of a recording. */
-export interface PerfProfileJson {
+interface PerfProfileJson {
   /** Processor of the recording. */
   arch: NativeRecording["architecture"];
   /** Command of `perf record`. */
@@ -23,7 +23,7 @@ export interface PerfProfileJson {
   stacks: readonly PerfStackJson[];
 }
 
-export interface PerfStackJson {
+interface PerfStackJson {
   /** Number of samples. */
   samples: number;
   /** Name of the event. */
@@ -32,7 +32,7 @@ export interface PerfStackJson {
   frames: readonly PerfStackFrameJson[];
 }
 
-export interface PerfStackFrameJson extends Omit<SampleFrame, "address" | "module"> {
+interface PerfStackFrameJson extends Omit<SampleFrame, "address" | "module"> {
   /** Address in the module, hexadecimal. */
   address?: string | undefined;
   /** Path of the module. */

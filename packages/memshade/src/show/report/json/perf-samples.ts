@@ -2,7 +2,7 @@ import type { PerfHeader } from "../../../profile/formats/perf-data/index.ts";
 import type { NamedSample, SampledPlace, SymbolOffset } from "../../../profile/model/native-stacks.ts";
 
 /** Sample of a recording. */
-export interface PerfSampleJson {
+interface PerfSampleJson {
   /** Name of the thread. */
   comm: NamedSample["threadName"];
   /** Numbers of the process and of the thread. */
@@ -23,7 +23,7 @@ export interface PerfSampleJson {
   end: NamedSample["end"];
 }
 
-export interface PerfFrameJson {
+interface PerfFrameJson {
   /** Address, hexadecimal; in callers inside the call. */
   address: string;
   /** Address in the file, hexadecimal. */

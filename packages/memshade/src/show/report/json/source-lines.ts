@@ -8,7 +8,7 @@ export interface SourceLinesJsonOptions {
 }
 
 /** Source lines with the figures of one tool. Only this report has text of source files. */
-export interface SourceLinesReportJson {
+interface SourceLinesReportJson {
   /** Name and version of the format. */
   schema: "memshade-source-lines";
   version: 2;
@@ -23,7 +23,7 @@ export interface SourceLinesReportJson {
 }
 
 /** Line with its [measures](glossary.md#measures), by their words, if the run has them by location. */
-export interface SourceLineJson {
+interface SourceLineJson {
   /** Source position. */
   file: string;
   line: number;

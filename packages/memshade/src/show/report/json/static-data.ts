@@ -12,7 +12,7 @@ export interface StaticDataJson
 }
 
 /** Variable, literal, unnamed stretch of data, or a few bytes that several of them share. */
-export interface StaticObjectJson
+interface StaticObjectJson
   extends Pick<
     StaticObject,
     "module" | "kind" | "name" | "bytes" | "accesses" | "use" | "untouchedBytes" | "unreadBytes"

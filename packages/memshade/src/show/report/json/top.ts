@@ -20,7 +20,7 @@ export const TOP_SCHEMA = "memshade-top";
 export const TOP_VERSION = 2;
 
 /** Ranking of call paths, sites or functions. */
-export interface TopJson {
+interface TopJson {
   /** Name and version of the format. */
   schema: typeof TOP_SCHEMA;
   version: typeof TOP_VERSION;
@@ -62,7 +62,7 @@ export interface TopJson {
  * paths as sums, minima and maxima; the four fields of the last block are those of the last call path. Rows of static data
  * also have the fields of a static object.
  */
-export interface TopRowJson {
+interface TopRowJson {
   /** Amount, and its part of `total`, 0…1. */
   value: number;
   part: number | null;
@@ -80,7 +80,7 @@ export interface TopRowJson {
   values?: readonly WasteValue[];
 }
 
-export interface TopFrameJson
+interface TopFrameJson
   extends Partial<Pick<MeasuredFrame, "module" | "file" | "line" | "column" | "address" | "library">> {
   /** Name of the function. */
   function?: string | undefined;
@@ -89,7 +89,7 @@ export interface TopFrameJson
 }
 
 /** Row of two locations, the innermost call first. */
-export interface PairJson extends Omit<PairRow, "bytes" | "share"> {
+interface PairJson extends Omit<PairRow, "bytes" | "share"> {
   /** Bytes of the pair, and their part of all bytes of this kind of pairs, 0…1. */
   value: number;
   part: number;

@@ -8,7 +8,7 @@ import { type FindingJson, findingsJson } from "./findings.ts";
 import { type PresenceJson, presenceJson } from "./presence.ts";
 
 /** Report of waste. Members without a meaning here are those of waste.json. */
-export interface WasteReportJson extends Pick<WasteFile, "command" | "options" | "notTracked"> {
+interface WasteReportJson extends Pick<WasteFile, "command" | "options" | "notTracked"> {
   /** Name and version of the format. */
   schema: "memshade-waste-report";
   version: 1;
@@ -33,7 +33,7 @@ export interface WasteReportJson extends Pick<WasteFile, "command" | "options" |
   objects: readonly WasteObjectsJson[] | undefined;
 }
 
-export interface WasteFindingJson extends Omit<WasteFinding, "library" | "object" | "also"> {
+interface WasteFindingJson extends Omit<WasteFinding, "library" | "object" | "also"> {
   /** Library of the code; null for the program's own code, and for requests of the program to a library. */
   library: string | null;
   /** Blocks of a finding on blocks and their members: type, number, bytes of an element, and members. */
@@ -52,7 +52,7 @@ export interface WasteFindingJson extends Omit<WasteFinding, "library" | "object
   advice: string;
 }
 
-export interface WasteObjectsJson extends WasteObjects {
+interface WasteObjectsJson extends WasteObjects {
   /** Cost of the order of members, if the type is known. */
   order?: Omit<FieldOrder, "hot"> & { readonly hot: readonly (string | undefined)[] };
 }

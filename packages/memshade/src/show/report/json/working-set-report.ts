@@ -12,7 +12,7 @@ import { type PresenceJson, presenceJson } from "./presence.ts";
 export const WORKING_SET_REPORT_VERSION = 1;
 
 /** Report of a working set: the run's workingset.json, with phases and curves. */
-export interface WorkingSetReportJson extends Omit<WorkingSetProfile, "version" | "instances"> {
+interface WorkingSetReportJson extends Omit<WorkingSetProfile, "version" | "instances"> {
   /** Kind and version of the report; `schema` is that of workingset.json. */
   report: "working-set";
   version: typeof WORKING_SET_REPORT_VERSION;
@@ -26,7 +26,7 @@ export interface WorkingSetReportJson extends Omit<WorkingSetProfile, "version" 
   instances: readonly WorkingSetInstanceJson[];
 }
 
-export interface WorkingSetInstanceJson extends InstanceWorkingSet {
+interface WorkingSetInstanceJson extends InstanceWorkingSet {
   /** Phases of the instance. */
   phases: readonly WorkingSetPhase[];
   /** Estimates for the whole run, with `--locality`. */

@@ -14,7 +14,7 @@ import { limitSentence, lineOf } from "./words.ts";
 const CHECK_SCHEMA = "memshade-check";
 const CHECK_VERSION = 1;
 
-export interface CheckJson {
+interface CheckJson {
   /** Name and version of the format. */
   schema: typeof CHECK_SCHEMA;
   version: typeof CHECK_VERSION;
@@ -35,7 +35,7 @@ export interface CheckJson {
   notTracked: readonly string[];
 }
 
-export interface LimitJson {
+interface LimitJson {
   /** Text of the limit. */
   limit: string;
   /** Word of the measure (`memshade check --list`). */
@@ -83,7 +83,7 @@ export interface LimitJson {
   says: string;
 }
 
-export interface MostJson {
+interface MostJson {
   /** Amount, and that of the baseline. */
   amount: number;
   before: number | null;
@@ -97,7 +97,7 @@ export interface MostJson {
 }
 
 /** Measures that can be limited (`memshade check --list --format json`). */
-export interface MeasuresJson {
+interface MeasuresJson {
   /** Name and version of the format. */
   schema: "memshade-measures";
   version: 2;
