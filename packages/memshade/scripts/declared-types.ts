@@ -186,9 +186,11 @@ export class DeclaredTypes {
     const named = this.#named(type);
     if (named !== undefined) return this.#link(named);
     if (type.isUnion()) {
+      // TypeScript orders a union by the first uses of its members in all files, which any file may change.
       const texts = type.types
         .filter(({ flags }) => (flags & ts.TypeFlags.Undefined) === 0)
-        .map((each) => this.#text(each));
+        .map((each) => this.#text(each))
+        .sort();
       const isBoolean = texts.includes("true") && texts.includes("false");
       const others = isBoolean
         ? ["boolean", ...texts.filter((text) => text !== "true" && text !== "false")]
@@ -280,6 +282,7 @@ function docOf(symbol: ts.Symbol | undefined, checker: ts.TypeChecker): string {
 function oneLine(text: string): string {
   const [paragraph = ""] = text.split("\n\n");
   return paragraph
+    .replaceAll(/\bundefined\b/g, "absent")
     .replaceAll(/\{@link (?:\w+\.)?(\w+)\}/g, "`$1`")
     .replaceAll(/\s*\n\s*/g, " ")
     .trim();

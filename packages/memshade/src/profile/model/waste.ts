@@ -116,15 +116,13 @@ export interface WasteIp {
   /** True if the function passes on memory that it requests from the allocator. */
   layer?: boolean | undefined;
   /**
-   * Name of the code's library; undefined for the program's own code, and if libraries were not determined. Never in
-   * the file.
+   * Name of the code's library; undefined for the program's own code, and if libraries were not determined. Only in reports.
    */
   library?: string | undefined;
   /** True if the function is declared to return untyped memory of a requested size. */
   handsOutMemory?: boolean | undefined;
   /**
-   * True if the line is that of the nearest earlier position in the function, because this one has none. Never in the
-   * file.
+   * True if the line is that of the nearest earlier position in the function, because this one has none. Only in reports.
    */
   approximate?: boolean | undefined;
   /** Functions into which the position is inlined, innermost first, each with the position in it. */

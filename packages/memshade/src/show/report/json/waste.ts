@@ -7,7 +7,7 @@ import type { WasteFile, WasteObjects, WasteType, WasteUnreadField } from "../..
 import { type FindingJson, findingsJson } from "./findings.ts";
 import { type PresenceJson, presenceJson } from "./presence.ts";
 
-/** Report of waste. Members without a meaning here are those of waste.json. */
+/** Waste of a run, with its findings. */
 interface WasteReportJson extends Pick<WasteFile, "command" | "options" | "notTracked"> {
   /** Name and version of the format. */
   schema: "memshade-waste-report";
