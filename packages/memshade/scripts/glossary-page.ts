@@ -39,9 +39,10 @@ ${section(GLOSSARY.filter(({ word, advice }) => advice === undefined && !ids.has
 
 The words of \`--by\` and of limits, for runs that were recorded with each tool. An older word that is known in some
 commands only stands with these. What adds up over places is in every view; the rest is in \`top\`, \`check\` and where it is named.
+Files of [other viewers](exporting.md) have the name of the column "in files".
 
-| word | also | unit | adds up | what it is | needs |
-| --- | --- | --- | --- | --- | --- |
+| word | also | unit | adds up | what it is | in files | needs |
+| --- | --- | --- | --- | --- | --- | --- |
 ${MEASURES.map(rowOf).join("\n")}
 `;
 }
@@ -60,6 +61,7 @@ function rowOf(measure: Measure): string {
     UNITS[measure.unit] ?? measure.unit,
     measure.combine === "sum" ? "yes" : "",
     measure.meaning,
+    measure.combine === "sum" ? `\`${measure.sample?.type ?? measure.id.replaceAll("-", "_")}\`` : "",
     measure.needs,
   ];
   return `| ${cells.join(" | ")} |`;

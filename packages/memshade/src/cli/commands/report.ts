@@ -12,7 +12,7 @@ import { joined, plainText, reportParts, type Shown } from "../../runs/report/re
 import { modulePathsOf } from "../../runs/run-of-folder.ts";
 import type { ReportedTool } from "../../runs/shelves.ts";
 import { createSourceReader } from "../../runs/source.ts";
-import { findingsJson } from "../../show/report/json/findings.ts";
+import { type FindingJson, findingsJson } from "../../show/report/json/findings.ts";
 import { sourceLinesJson } from "../../show/report/json/source-lines.ts";
 import type { ColorChoice } from "../../show/report/terminal/common/paint.ts";
 import { sourceReport } from "../../show/report/terminal/common/source-report.ts";
@@ -148,10 +148,24 @@ async function* runReport(
   yield* joined(parts, findings);
 }
 
+/** Reports of several tools in one document. */
+interface RunReportJson {
+  /** Name and version of the format. */
+  schema: "memshade-run-report";
+  version: 1;
+  /** Run, as named on the command line. */
+  input: string;
+  /** Findings of all tools. */
+  summary: readonly FindingJson[] | undefined;
+  /** Report of each tool, by its name (`heap`, `waste`, `workingset`, `objects`, `cpu`). */
+  tools: { readonly [tool: string]: unknown };
+}
+
 /** Returns the reports of several tools as one JSON document (docs/report-json.md). */
 function runReportJson(input: string, findings: Shown, tools: Readonly<Record<string, unknown>>): string {
   const summary = findings && findingsJson(findings);
-  return `${JSON.stringify({ schema: "memshade-run-report", version: 1, input, summary, tools }, null, 2)}\n`;
+  const report: RunReportJson = { schema: "memshade-run-report", version: 1, input, summary, tools };
+  return `${JSON.stringify(report, null, 2)}\n`;
 }
 
 /** Yields the source lines of each recorded tool, one after the other; as JSON in one document. */

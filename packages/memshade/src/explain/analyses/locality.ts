@@ -72,7 +72,8 @@ export function binned(histogram: ValueHistogram): number[] {
 }
 
 /** Mean, median (lower one) and standard deviation of the finite values. */
-interface Summary {
+export interface Summary {
+  /** Number of followed values. */
   count: number;
   mean: number;
   median: number;

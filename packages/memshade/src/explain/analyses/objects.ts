@@ -172,9 +172,11 @@ export function typesByIndex({ types }: ModuleObjects): ReadonlyMap<number, Obje
 
 /** Estimate of objects in use, from those that were followed. */
 export interface Survival {
+  /** Objects in use, their bytes, and the standard error of the bytes. */
   readonly objects: number;
   readonly bytes: number;
   readonly error: number;
+  /** Objects that were followed. */
   readonly followed: number;
   /**
    * Bytes by age: one entry per bound of {@link AGE_BOUNDS}, with the objects younger than it and not younger than the

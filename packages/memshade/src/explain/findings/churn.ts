@@ -13,8 +13,9 @@ import { accessesOf, blocksBySite, inModule } from "./heap-blocks.ts";
  * collector's objects the number of all blocks.
  */
 export interface ChurnFinding extends Found<"churn", "heap"> {
+  /** Blocks concerned. */
   readonly blocks: number;
-  /** True if a collector in the program frees them. */
+  /** True if a collector in the program frees them; the amount is then all blocks of the site. */
   readonly collected?: boolean | undefined;
   /** All blocks that the site allocated. */
   readonly allocated: number;

@@ -11,6 +11,7 @@ import { blocksBySite, blocksSentence, LEAST_BYTES, type SiteBlocks } from "./he
 
 /** Blocks that spend most of their lives after their last access. */
 export interface DragFinding extends Found<"drag", "heap"> {
+  /** Blocks concerned. */
   readonly blocks: number;
   /** All blocks that the site allocated. */
   readonly allocated: number;

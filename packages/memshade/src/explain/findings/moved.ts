@@ -6,6 +6,7 @@ import { whereOf } from "./waste/waste-words.ts";
 
 /** Blocks that grow in small steps, so that they are copied again and again. */
 export interface MovedFinding extends Found<"moved", "waste"> {
+  /** Moves of blocks. */
   readonly moves: number;
 }
 

@@ -14,6 +14,7 @@ import { blocksOf, whereOf } from "./waste/waste-words.ts";
 
 /** Blocks that were written and never read. */
 export interface NeverReadFinding extends Found<"never-read", "heap" | "waste"> {
+  /** Blocks concerned. */
   readonly blocks: number;
   /** All blocks that the site allocated. */
   readonly allocated: number;

@@ -6,6 +6,7 @@ import { inModule, LEAST_BYTES, sitesWith } from "./heap-blocks.ts";
 
 /** Large blocks of which at least the second half is never used. */
 export interface OverCapacityFinding extends Found<"over-capacity", "heap"> {
+  /** Blocks concerned. */
   readonly blocks: number;
   /** Mean size of a block, and mean size of its used beginning. Bytes. */
   readonly size: number;

@@ -7,6 +7,7 @@ import { hostPlace } from "./places.ts";
 export interface StackLeakFinding extends Found<"stack-leak", "heap"> {
   /** Function that took the bytes; absent if calls threw exceptions, whose frames stay on the stack. */
   readonly function?: string | undefined;
+  /** Calls from the location whose bytes were not given back. */
   readonly calls: number;
   /** Size of the stack. */
   readonly stackBytes: number;

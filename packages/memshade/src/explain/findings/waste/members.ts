@@ -16,9 +16,11 @@ import { blocksOf, whereOf } from "./waste-words.ts";
 
 /** Members of blocks that are hardly used. */
 export interface MembersFacts {
+  /** Type of the element, if known. */
   readonly type: WasteType | undefined;
   /** Bytes of the element that blocks hold, once or as an array. */
   readonly element: number;
+  /** Members concerned. */
   readonly fields: readonly WasteUnreadField[];
 }
 
