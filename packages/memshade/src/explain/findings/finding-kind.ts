@@ -179,7 +179,7 @@ export interface WasteKind<Facts = object> {
    * belong to the code that allocates the blocks.
    */
   readonly isOfCode?: true;
-  /** Wasted bytes as a part of the total that they are compared with. */
+  /** Returns the wasted bytes as a part of the total that they are compared with. */
   part(bytes: number, wholes: WasteWholes): number;
   facts(found: WasteFinding): Facts;
   /** False if another tool of the run has better data. */

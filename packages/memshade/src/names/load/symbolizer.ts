@@ -156,8 +156,8 @@ export function withRequestedFiles(
 }
 
 /**
- * Message about a missing file, as the end of a sentence that begins with the object's name; empty if it is not
- * worth a message.
+ * Returns a message about a missing file, as the end of a sentence that begins with the object's name; empty
+ * if it is not worth a message.
  */
 export function missingFileMessages(request: FileRequest): string[] {
   switch (request.kind) {
@@ -322,8 +322,8 @@ class Places {
   }
 
   /**
-   * Ignored sources of which only the first line occurs. Kotlin's compiler writes one for all code without a
-   * source.
+   * Returns the ignored sources of which only the first line occurs. Kotlin's compiler writes one for all
+   * code without a source.
    */
   standInSources(): ReadonlySet<number> {
     const standIns = new Set(this.#ignored);

@@ -145,7 +145,7 @@ function readRunFile(folder: string) {
   }
 }
 
-/** Profile file, with the modules of the run.json beside it if that describes it. */
+/** Returns the profile file, with the modules of the run.json beside it if that describes it. */
 function inputOf(path: string): MergeInput {
   const folder = dirname(path);
   if (!existsSync(join(folder, RUN_FILE))) return { path, modules: [] };

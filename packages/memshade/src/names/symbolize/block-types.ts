@@ -175,7 +175,7 @@ export class BlockTypes {
     return typedefs.get(struct.offset);
   }
 
-  /** Struct's name with its namespaces, if the name and size are unique. */
+  /** Returns the struct's name with its namespaces, if the name and size are unique. */
   #fullName(struct: Die, size: number): string {
     const own = struct.text(dw.DW_AT_name);
     if (own === undefined) return this.#typedefOf(struct) ?? `${kindOfStruct(struct)} without a name`;
@@ -238,7 +238,10 @@ function plainType(type: Die | undefined): Die | undefined {
   return undefined;
 }
 
-/** Target of a pointer, owning pointers included: a type, "none" for void; undefined if the type is no pointer. */
+/**
+ * Returns the target of a pointer, owning pointers included: a type, "none" for void; undefined if the type
+ * is no pointer.
+ */
 function pointee(type: Die | undefined): Verdict {
   const pointer = plainType(type);
   if (pointer?.tag === dw.DW_TAG_pointer_type) return plainType(pointer.reference(dw.DW_AT_type)) ?? "none";
@@ -299,8 +302,8 @@ function containerElement({ die }: Level): Verdict {
 }
 
 /**
- * Target of a pointer declared on the level's line. Pointers to void are ignored. Structs of the blocks' size
- * precede structs that fit several times.
+ * Returns the target of a pointer declared on the level's line. Pointers to void are ignored. Structs of the
+ * blocks' size precede structs that fit several times.
  */
 function declaredOn(
   { die, line }: Level,

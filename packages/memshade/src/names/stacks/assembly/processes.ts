@@ -291,7 +291,7 @@ export function processEpoch(): u32 {
   return load<u32>(process, 8);
 }
 
-/** Number that changes with every change of the process's mappings. */
+/** Returns the number that changes with every change of the process's mappings. */
 export function processVersion(): u32 {
   return load<u32>(process, 20);
 }
@@ -304,7 +304,7 @@ export function processMappingCount(): u32 {
   return load<u32>(process, 16);
 }
 
-/** Mapping at an address of the process; 0 if there is none. */
+/** Returns the mapping at an address of the process; 0 if there is none. */
 export function mappingAt(address: u64): u32 {
   const index = indexAfter(process, address);
   if (index === 0) return 0;

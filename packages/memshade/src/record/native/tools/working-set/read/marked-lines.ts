@@ -301,7 +301,7 @@ function emptyPiece(): Piece {
   };
 }
 
-/** Number of time scales at which the current interval differs from that of a stamp. */
+/** Returns the number of time scales at which the current interval differs from that of a stamp. */
 function bucket(now: number, stamp: number): number {
   return Math.min(bucketOf(now - 1, stamp === NEVER ? undefined : stamp - 1), FRESH_BUCKET);
 }
