@@ -190,7 +190,7 @@ export class Images {
     this.#recorder.releaseInstance(instance.handle);
   }
 
-  /** Names of instances without any contents. */
+  /** Names of instances whose tables have not arrived. */
   get unread(): string[] {
     return [...this.#instances.values()].filter(({ isRead }) => !isRead).map(({ name }) => name);
   }

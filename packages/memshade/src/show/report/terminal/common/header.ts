@@ -119,7 +119,7 @@ export function isOfNativeRun(presence: Presence | undefined): boolean {
   return presence?.modules === 0;
 }
 
-/** A line of a report's head: what it is of, empty where the line above says it, and what there is to say. */
+/** Line of a report's head: a label, empty if it is that of the line above, and a text. */
 export type HeadFact = readonly [label: string, value: string];
 
 export function printSummary(screen: Screen, profile: HeapProfile): void {
