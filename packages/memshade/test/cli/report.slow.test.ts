@@ -320,7 +320,7 @@ describe("what a run took", () => {
   const cost = { peakBytes: 939 << 20, processorMs: 5210, rewritingMs: 2100, profileMs: 88 };
   const measured = JSON.stringify({ schema: "memshade-measured", version: 1, ...cost });
   const PROCESS =
-    "process took 939 MiB at its peak and 5.21 s of processor time, program and profiler together; " +
+    "process used 939 MiB at its peak and 5.21 s of processor time, program and profiler together; " +
     "2.1 s of that rewrote modules and 88 ms made the profile";
 
   /** A run of all tools, with a file of measurements if `text` is given. */
@@ -378,7 +378,7 @@ describe("what a run took", () => {
       const folder = folderWith(text, names);
       for (const tool of ["heap", "waste", "workingset"]) {
         const report = await memshade("report", folder, "--tool", tool);
-        expect(flowing(report)).toContain("took 41.0 mib of shadow memory and tables");
+        expect(flowing(report)).toContain("used 41.0 mib for shadow memory and tables");
         expect(flowing(report)).not.toContain("processor time, program");
         const json = JSON.parse(await memshade("report", folder, "--tool", tool, "--json"));
         expect(json.presence).toEqual({ ...presence, process: null, memory: null });

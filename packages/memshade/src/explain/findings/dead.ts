@@ -103,7 +103,7 @@ function overwritten(
       return [atCaller({ ...shape, kind: clear.kind, bytes, share, ...by }, file.blocks ?? [])];
     fold("zeros of calloc that the program overwrites in part", bytes);
   } else if (store.class === "atomic") fold("atomic variables", bytes);
-  else if (store.class === "host") fold("results of host calls that nobody looks at", bytes);
+  else if (store.class === "host") fold("results of host calls that the program does not read", bytes);
   else if (isSpill(store, by.partner)) fold("local variables in memory, overwritten where they are", bytes);
   else return [{ ...shape, kind: dead.kind, bytes, share, ...by }];
   return [];

@@ -42,7 +42,7 @@ export const silent: FindingKind<SilentFinding> = {
   leastPart: LEAST_COMMON_PART,
   sentence: () => ({
     before: "stored by",
-    after: "are the values already there",
+    after: "repeat the value that is already there",
     shortAfter: "change nothing",
   }),
   whole: OF_MOVED,

@@ -10,7 +10,15 @@ import type { FindingPlace, PlaceFrame } from "../../explain/findings/finding-ki
 import { adviceOf, type Finding, sentenceOf } from "../../explain/findings/index.ts";
 import { formatBytes, formatCount, plural } from "../../profile/model/format.ts";
 import { type Screen, shortenName } from "./terminal/common/screen.ts";
-import { cutMiddle, displayWidth, padLeft, padRight, printable, wrapWords } from "./terminal/common/text.ts";
+import {
+  cutMiddle,
+  cutStart,
+  displayWidth,
+  padLeft,
+  padRight,
+  printable,
+  wrapWords,
+} from "./terminal/common/text.ts";
 import { around, ESTIMATED } from "./terminal/heap/site-rows.ts";
 
 const MARGIN_TEXT = "  ";
@@ -187,7 +195,7 @@ function placeInWords(
   const line = shortPlace(own);
   if (line !== undefined && forName < Math.min(LEAST_NAME, displayWidth(full))) {
     screen.isShortened = true;
-    return { name: cutMiddle(printable(line), Math.max(1, width)), place: "" };
+    return { name: cutStart(printable(line), Math.max(1, width)), place: "" };
   }
   return {
     name: screen.shorten(full, (columns) => shortenName(full, columns), Math.max(1, forName)),

@@ -84,13 +84,13 @@ export function sizeOf(fields: Fields): number {
   return fields.reduce((sum, { size }) => sum + size, 0);
 }
 
-/** Forms `in track.comment of …`, or `in 24 of 96 bytes of …` if members have no names. */
+/** Forms `in track.comment of blocks of …`, or `in 24 of 96 bytes of blocks of …` if members have no names. */
 export function membersSentence({ type, fields, element }: MembersFacts, after: string): FindingSentence {
-  const bytes = `in ${formatCount(sizeOf(fields))} of ${formatCount(element)} bytes of`;
+  const bytes = `in ${formatCount(sizeOf(fields))} of ${formatCount(element)} bytes of blocks of`;
   const [field] = [...fields].sort((a, b) => b.size - a.size);
   if (field?.name === undefined || type === undefined) return { before: bytes, after, short: "in fields of" };
-  const more = fields.length > 1 ? ` and ${fields.length - 1} more` : "";
-  return { before: `in ${memberNames([field], type)}${more} of`, after, short: "in fields of" };
+  const more = fields.length > 1 ? ` and ${plural(fields.length - 1, "more field")}` : "";
+  return { before: `in ${memberNames([field], type)}${more} of blocks of`, after, short: "in fields of" };
 }
 
 /** Forms the full text: `track.comment: 24 of 96 bytes are stored to and never read, in …`. */

@@ -32,14 +32,14 @@ const SAID = "what the profiler took";
 export function printCost(screen: Screen, presence: Presence | undefined, profilerBytes?: number): void {
   const facts: HeadFact[] = presenceInWords(screen, presence);
   if (facts.length === 0 && presence === undefined && profilerBytes !== undefined)
-    facts.push(["Profiler", `took ${formatBytes(profilerBytes)} of memory for itself`]);
+    facts.push(["Profiler", `used ${formatBytes(profilerBytes)} of memory for itself`]);
   if (facts.length === 0) return;
   screen.print("", screen.paint.heading("Cost of profiling"));
   printFacts(screen, facts, 12);
 }
 
 /**
- * Returns the memory that profiler and process took, as labels with predicates. Empty if unknown or printed
+ * Returns the memory that profiler and process used, as labels with predicates. Empty if unknown or printed
  * before.
  */
 export function presenceInWords(
@@ -50,12 +50,12 @@ export function presenceInWords(
   screen.said.add(SAID);
   const { modules, shadow, recorded, process } = presence;
   const rewrote =
-    `took ${formatBytes(shadow)} of shadow memory and tables, ${formatBytes(modules)} of rewritten modules and ` +
-    `${formatBytes(recorded)} of recorded data; its own code and the engine's for the modules come on top`;
+    `used ${formatBytes(shadow)} for shadow memory and tables, ${formatBytes(modules)} for rewritten modules and ` +
+    `${formatBytes(recorded)} for recorded data, without its own code and the engine's code of the modules`;
   // Native programs have no rewritten modules.
   const profiler =
     modules === 0
-      ? `took ${formatBytes(shadow)} of tables and ${formatBytes(recorded)} of recorded data`
+      ? `used ${formatBytes(shadow)} for tables and ${formatBytes(recorded)} for recorded data`
       : rewrote;
   return [["Profiler", profiler], ...(process === undefined ? [] : [processInWords(process)])];
 }
@@ -70,7 +70,7 @@ function processInWords({
   const time = (ms: number): string => formatLifetime(ms, { kind: "wall", unit: "ms" });
   return [
     "Process",
-    `took ${formatBytes(peakBytes)} at its peak and ${time(processorMs)} of processor time, ${profilerAlone === true ? "the profiler's alone, without the browser" : "program and profiler together"}; ` +
+    `used ${formatBytes(peakBytes)} at its peak and ${time(processorMs)} of processor time, ${profilerAlone === true ? "the profiler's alone, without the browser" : "program and profiler together"}; ` +
       `${time(rewritingMs)} of that rewrote modules and ${time(profileMs)} made the profile`,
   ];
 }

@@ -14,7 +14,7 @@ import type { HeapProfile } from "../../../../profile/model/heap-profile.ts";
 import type { IndexIntoContextTable } from "../../../../profile/model/indices.ts";
 import { knowsField } from "../../../../profile/model/known-fields.ts";
 import type { Screen } from "../common/screen.ts";
-import { cutMiddle, displayWidth } from "../common/text.ts";
+import { cutStart, displayWidth } from "../common/text.ts";
 import { placeInWords, siteFrame } from "./site-names.ts";
 import { around } from "./site-rows.ts";
 
@@ -114,6 +114,6 @@ export class SiteFacts {
     const isShown = frame.file !== undefined || (frame.index !== null && this.#screen.isWide);
     if (!isShown) return [];
     const place = placeInWords(this.#profile, frame);
-    return [this.#screen.shorten(place, (columns) => cutMiddle(place, columns), this.#screen.width - indent)];
+    return [this.#screen.shorten(place, (columns) => cutStart(place, columns), this.#screen.width - indent)];
   }
 }
