@@ -116,7 +116,7 @@ describe("mistakes", () => {
   });
 
   it("of a tool that the run was recorded without, or of no run at all", async () => {
-    const without = `--tool waste needs a run that was recorded with it: ${run} is none`;
+    const without = `--tool waste needs a run that was recorded with it: ${run} is not such a run`;
     await expect(memshade("report", run, "--tool", "waste")).rejects.toThrow(new UserError(without));
     const nowhere = path.join(run, "nowhere");
     const message = `${nowhere}: there is no such file or directory`;
@@ -196,7 +196,7 @@ describe("mistakes", () => {
     fs.writeFileSync(path.join(folder, "run.json"), JSON.stringify(description));
     await expect(memshade("top", folder, "--by", "lost")).rejects.toThrow(
       new UserError(
-        `--by lost is not known of ${folder}: the memory was not searched for pointers to blocks`,
+        `--by lost is unknown for ${folder}: the memory was not searched for pointers to blocks`,
       ),
     );
   });

@@ -73,7 +73,8 @@ class InputExpansion {
 
   #expandResponseFile(file: string): MergeInput[] {
     const path = resolve(file);
-    if (this.#open.includes(path)) throw new UserError(`@${file} names itself, in it or in what it names`);
+    if (this.#open.includes(path))
+      throw new UserError(`@${file} names itself, directly or through another file`);
     this.#open.push(path);
     const found = this.expand(readResponseFile(file));
     this.#open.pop();

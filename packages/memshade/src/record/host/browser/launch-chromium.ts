@@ -79,7 +79,7 @@ export function findChromium(named: string | undefined, environment = process.en
 function given(by: string, path: string): string {
   if (isProgram(path)) return path;
   const entry = statSync(path, { throwIfNoEntry: false });
-  throw new UserError(`${by} ${path}: ${entry === undefined ? "no such file" : "it is no program"}`);
+  throw new UserError(`${by} ${path}: ${entry === undefined ? "no such file" : "it is not a program"}`);
 }
 
 function isProgram(path: string): boolean {
