@@ -195,9 +195,7 @@ describe("mistakes", () => {
     fs.copyFileSync(path.join(run, "heap.memprofraw"), path.join(folder, "heap.memprofraw"));
     fs.writeFileSync(path.join(folder, "run.json"), JSON.stringify(description));
     await expect(memshade("top", folder, "--by", "lost")).rejects.toThrow(
-      new UserError(
-        `--by lost is unknown for ${folder}: the memory was not searched for pointers to blocks`,
-      ),
+      new UserError(`--by lost is unknown for ${folder}: the memory was not searched for pointers to blocks`),
     );
   });
 

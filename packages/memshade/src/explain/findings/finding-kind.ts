@@ -185,7 +185,7 @@ export interface WasteKind<Facts = object> {
   /** False if another tool of the run has better data. */
   isReported?(run: RecordedTools): boolean;
   /** Describes the waste in full. */
-  says(found: WasteFinding): string;
+  inWords(found: WasteFinding): string;
   /** Suggests an action for this location. */
   advice(found: WasteFinding): string;
   /** Parts of the tool's record that the page selects. */

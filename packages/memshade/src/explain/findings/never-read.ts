@@ -10,7 +10,7 @@ import {
 import { blocksSentence, inModule, mostlyInVain } from "./heap-blocks.ts";
 import { areBlocksUnread } from "./waste/members.ts";
 import { PLAIN, type WasteFinding } from "./waste/waste-finding.ts";
-import { blocksOf, whereOf } from "./waste/waste-words.ts";
+import { blocksOf, locationText } from "./waste/waste-words.ts";
 
 /** Blocks that were written and never read. */
 export interface NeverReadFinding extends Found<"never-read", "heap" | "waste"> {
@@ -48,8 +48,8 @@ export const neverRead: FindingKind<NeverReadFinding> = {
         : [],
     part: (bytes, { moved, allocated }) => Math.max(bytes / moved, bytes / allocated),
     facts: ({ wasted = 0, operations }) => ({ blocks: wasted, allocated: operations }),
-    says: (found) =>
-      `${whichBlocks(found)} from ${whereOf(found)} ${found.wasted === 1 ? "is" : "are"} stored to and never read: ${formatBytes(found.bytes)}.`,
+    inWords: (found) =>
+      `${whichBlocks(found)} from ${locationText(found)} ${found.wasted === 1 ? "is" : "are"} stored to and never read: ${formatBytes(found.bytes)}.`,
     advice: ({ wasted }) =>
       wasted === 1 ? "Do not make the block, or fill it only when its content is needed." : neverRead.advice,
     rows: ["blocks"],

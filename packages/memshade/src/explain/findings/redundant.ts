@@ -30,7 +30,7 @@ export const redundant: FindingKind<RedundantFinding> = {
     isOfCode: true,
     part: (bytes, { moved }) => (LOAD_WEIGHT * bytes) / moved,
     facts: ({ share }) => ({ share }),
-    says: (found) => {
+    inWords: (found) => {
       const load = operationsInWords(found, "load", "load");
       const last = repeatedBy(found, "load", "last loaded");
       return `${load} again what the same loop has loaded and nothing has changed${last}${valueText(found)}.`;

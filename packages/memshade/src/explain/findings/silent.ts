@@ -26,7 +26,7 @@ export const silent: FindingKind<SilentFinding> = {
     isOfCode: true,
     part: (bytes, { moved }) => bytes / moved,
     facts: ({ share }) => ({ share }),
-    says: (found) => {
+    inWords: (found) => {
       const zeros = found.clearsCleared ? ", zeros over memory that is zero from the start" : "";
       const write = operationsInWords(found, "store", "write");
       return `${write} what is there already${repeatedBy(found, "store", "stored there")}${zeros}.`;

@@ -29,7 +29,7 @@ export interface FileSymbolizerOptions extends SymbolizerOptions {
    * Receives damage to names and lines, as the end of a sentence that begins with the object's path. `missing` has
    * it too.
    */
-  readonly tellDamage?: ((end: string) => void) | undefined;
+  readonly reportDamage?: ((end: string) => void) | undefined;
 }
 
 /** Symbolizer of an object on this machine. It finds further files that it needs by itself. */
@@ -58,7 +58,7 @@ export function loadSymbolizer(
   const missing: string[] = [];
   const addDamage = (end: string): void => {
     missing.push(end);
-    options.tellDamage?.(end);
+    options.reportDamage?.(end);
   };
   const symbolizer = new Symbolizer(loaded.object, {
     decompressors: nodeDecompressors,

@@ -12,7 +12,7 @@ import { ownPlace } from "../../analyses/frames/own-place.ts";
 import { shortName } from "../../analyses/frames/place-names.ts";
 import type { FindingSentence } from "../finding-kind.ts";
 import { MOST_SHARE, type WasteFinding } from "./waste-finding.ts";
-import { blocksOf, whereOf } from "./waste-words.ts";
+import { blocksOf, locationText } from "./waste-words.ts";
 
 /** Members of blocks that are hardly used. */
 export interface MembersFacts {
@@ -99,7 +99,7 @@ export function membersInWords(finding: WasteFinding, predicate: string): string
   const size = sizeOf(fields);
   const names = capital(memberNames(fields, site.type));
   const element = site.type === undefined && site.element !== site.size ? "each " : "";
-  return `${names}: ${formatCount(size)} of ${element}${formatCount(site.element ?? site.size)} bytes ${size === 1 ? "is" : "are"} ${predicate}, in the ${blocksOf(site)} from ${whereOf(finding)}${followedText(site)}: ${formatBytes(finding.bytes)}.`;
+  return `${names}: ${formatCount(size)} of ${element}${formatCount(site.element ?? site.size)} bytes ${size === 1 ? "is" : "are"} ${predicate}, in the ${blocksOf(site)} from ${locationText(finding)}${followedText(site)}: ${formatBytes(finding.bytes)}.`;
 }
 
 /**

@@ -434,7 +434,7 @@ export class PageTexts {
       length += piece.length;
       isWhole = read.eof === true;
     }
-    this.#cdp.tell("IO.close", { handle: resource.stream }, session);
+    this.#cdp.sendCommand("IO.close", { handle: resource.stream }, session);
     return isWhole ? Buffer.concat(pieces) : undefined;
   }
 }

@@ -3,7 +3,7 @@ import type { InstrumentedInfo } from "../../tools/options.ts";
 import { WASI_MODULES } from "../../tools/waste/read/wasi-ranges.ts";
 import { attributionLayoutOf } from "../../tools/working-set/attribution/memory-plan.ts";
 import { callersOf, STACK_BASE } from "./host-calls.ts";
-import { aroundResumption, suspendingImport } from "./suspending-imports.ts";
+import { hookResumption, suspendingImport } from "./suspending-imports.ts";
 
 /** Import object whose functions restore the shadow stack however they end, once the instance is connected. */
 export interface GuardedImports {
@@ -157,7 +157,7 @@ function guardian(memoryName: string, address: number, instance?: StackOfInstanc
     guardSuspending: (call) =>
       guard(call, (result, host) => {
         const kept = frames?.keep(newest, host);
-        aroundResumption(
+        hookResumption(
           result,
           () => kept?.putBack(),
           () => words.fill(newest),
@@ -204,16 +204,17 @@ const I32 = 0x7f;
 const I64 = 0x7e;
 
 /**
- * Returns an exported function without results, of at most one operand. It passes its operands to `told`, then calls
- * `target`. Only functions of instances fit into tables and have a type, so the result is one too. If it
- * cannot be made, the
- * target is returned.
+ * Returns an exported function without results, of at most one operand. It passes its operands to `listener`,
+ * then calls `target`. Only functions of instances fit into tables and have a type, so the result is one too.
+ * If it cannot be made, the target is returned.
  */
-function toldFunction(target: HostFunction, told: HostFunction): HostFunction {
+function notifyingFunction(target: HostFunction, listener: HostFunction): HostFunction {
   const types = target.length === 0 ? [[]] : [[I32], [I64]];
   for (const operands of types)
     try {
-      const { exports } = new Instance(new Module(telling(operands)), { "": { a: told, b: target } });
+      const { exports } = new Instance(new Module(notifyingModule(operands)), {
+        "": { a: listener, b: target },
+      });
       const function_ = exports.f as HostFunction;
       // The target's prototype may be from another context.
       Object.setPrototypeOf(function_, Object.getPrototypeOf(target));
@@ -228,7 +229,7 @@ function toldFunction(target: HostFunction, told: HostFunction): HostFunction {
  * `(func (export "f") (type 0) (call $a (local.get 0)) (call $b (local.get 0)))`; both are imported with the
  * same type.
  */
-function telling(operands: readonly number[]): Uint8Array<ArrayBuffer> {
+function notifyingModule(operands: readonly number[]): Uint8Array<ArrayBuffer> {
   const get = operands.flatMap(() => [0x20, 0]);
   const body = [0, ...get, 0x10, 0, ...get, 0x10, 1, 0x0b];
   return Uint8Array.from([
@@ -294,8 +295,8 @@ class SuspendedFrames {
 
   /**
    * Keeps the frames up to the one that is `bytes` from the empty stack. The callers of entries without a
-   * site are read now,
-   * because they are not on the host's stack later. `below`: the function that the module has called.
+   * site are read now, because they are not on the host's stack later. `below`: the function that the module
+   * has called.
    */
   keep(bytes: number, below: unknown): { putBack(): void } {
     const count = bytes / STACK_FRAME_BYTES;
@@ -367,13 +368,13 @@ class RewoundCalls {
 
   /** Returns an exported function as the program sees it. */
   exported(name: string, value: WebAssembly.ExportValue): WebAssembly.ExportValue {
-    const told = this.#told(name);
-    return told === undefined || typeof value !== "function"
+    const listener = this.#listenerOf(name);
+    return listener === undefined || typeof value !== "function"
       ? value
-      : toldFunction(value as HostFunction, told);
+      : notifyingFunction(value as HostFunction, listener);
   }
 
-  #told(name: string): HostFunction | undefined {
+  #listenerOf(name: string): HostFunction | undefined {
     switch (name) {
       case "asyncify_start_unwind":
         return (data) => {

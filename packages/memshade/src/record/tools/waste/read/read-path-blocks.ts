@@ -14,7 +14,7 @@ import {
 } from "../layout.ts";
 import { READ_BYTE, ShadowIds, SITE_COUNTERS_BYTES, SITE_EVENTS } from "../memory-plan.ts";
 import type { SiteTable } from "../site-table.ts";
-import { controlWord, coveredNow, has, readCount, type WasteTables } from "./tables.ts";
+import { controlWord, coveredNow, hasBit, readCount, type WasteTables } from "./tables.ts";
 
 /** Offset of the count in the records of stores and loads. */
 const COUNT = 0;
@@ -98,9 +98,9 @@ function inlineCounts({ view, description }: WasteTables): (site: number) => typ
   const leaders = bytesOfBase64(description.leaders);
   let ofBlock = 0;
   return (site) => {
-    if (!has(inline, site)) return NO_COUNTS;
+    if (!hasBit(inline, site)) return NO_COUNTS;
     const at = description.counters + site * SITE_COUNTERS_BYTES;
-    if (has(leaders, site)) ofBlock = readCount(view, at);
+    if (hasBit(leaders, site)) ofBlock = readCount(view, at);
     return { runs: ofBlock, events: readCount(view, at + SITE_EVENTS) };
   };
 }

@@ -19,7 +19,7 @@ export function coveredNow(tables: WasteTables): number {
   return Math.min(controlWord(tables, Control.pages) * PAGE_BYTES, tables.description.covered);
 }
 
-export function has(set: Uint8Array, index: number): boolean {
+export function hasBit(set: Uint8Array, index: number): boolean {
   return (set[index >>> 3] & (1 << (index & 7))) !== 0;
 }
 

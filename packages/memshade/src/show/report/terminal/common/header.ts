@@ -46,8 +46,8 @@ export function presenceInWords(
   screen: Screen,
   presence: Presence | undefined,
 ): [who: "Profiler" | "Process", took: string][] {
-  if (presence === undefined || screen.said.has(SAID)) return [];
-  screen.said.add(SAID);
+  if (presence === undefined || screen.printedSentences.has(SAID)) return [];
+  screen.printedSentences.add(SAID);
   const { modules, shadow, recorded, process } = presence;
   const rewrote =
     `used ${formatBytes(shadow)} for shadow memory and tables, ${formatBytes(modules)} for rewritten modules and ` +
@@ -96,8 +96,8 @@ export function printTitle(screen: Screen, profile: HeapProfile): void {
 
 /** Prints the gaps of a profile that this report has not printed yet. */
 export function printGaps(screen: Screen, sentences: readonly string[]): void {
-  const gaps = sentences.filter((gap) => !screen.said.has(gap));
-  for (const gap of gaps) screen.said.add(gap);
+  const gaps = sentences.filter((gap) => !screen.printedSentences.has(gap));
+  for (const gap of gaps) screen.printedSentences.add(gap);
   if (gaps.length === 0) return;
   screen.print("", screen.paint.warning("! Read this first"));
   const limit = screen.isWide ? gaps.length : GAPS_SHOWN;

@@ -16,7 +16,7 @@ import { knowsField } from "../../../../profile/model/known-fields.ts";
 import type { Screen } from "../common/screen.ts";
 import { cutStart, displayWidth } from "../common/text.ts";
 import { placeInWords, siteFrame } from "./site-names.ts";
-import { around } from "./site-rows.ts";
+import { marginText } from "./site-rows.ts";
 
 type Contexts = readonly IndexIntoContextTable[];
 
@@ -48,7 +48,7 @@ export class SiteFacts {
     const { mibs } = this.#profile.contexts;
     if (!knowsField(this.#profile, "allocCount")) return [];
     const blocks = sumOf(mibs.allocCount, contexts) || 1;
-    const margin = around(marginOf(this.#profile, mibs.allocCount, contexts), formatCount);
+    const margin = marginText(marginOf(this.#profile, mibs.allocCount, contexts), formatCount);
     const count = margin === "" ? formatBlocks(blocks) : `${formatCount(blocks)}${margin} blocks`;
     const size = formatBytes(sumOf(mibs.totalSize, contexts) / blocks);
     const lifetime = formatLifetime(
@@ -71,7 +71,9 @@ export class SiteFacts {
     const bytes = sumOf(totalSize, contexts);
     return [
       ...(knowsField(this.#profile, "totalSize")
-        ? [`${formatBytes(bytes)}${around(marginOf(this.#profile, totalSize, contexts), formatBytes)} in all`]
+        ? [
+            `${formatBytes(bytes)}${marginText(marginOf(this.#profile, totalSize, contexts), formatBytes)} in all`,
+          ]
         : []),
       ...this.life(contexts),
       ...(knowsField(this.#profile, "totalAccessCount")

@@ -196,8 +196,8 @@ export class MarkedLines implements Pick<MarkListener, "piece"> {
       for (; word < from + PAGE_WORDS; word++) {
         const both = words[word];
         if (both === 0) continue;
-        const lower = howOf(both);
-        const upper = howOf(both >>> (8 * MARK_BYTES));
+        const lower = accessBits(both);
+        const upper = accessBits(both >>> (8 * MARK_BYTES));
         if (lower !== 0) this.#touch(piece, 2 * word, lower, now, region);
         if (upper !== 0) this.#touch(piece, 2 * word + 1, upper, now, region);
       }
@@ -283,7 +283,7 @@ export class MarkedLines implements Pick<MarkListener, "piece"> {
   }
 }
 
-function howOf(marks: number): number {
+function accessBits(marks: number): number {
   return ((marks >>> (8 * READ_MARK)) & READS) | (((marks >>> (8 * WRITTEN_MARK)) << 1) & WRITES);
 }
 

@@ -12,7 +12,7 @@ import type { InstanceReach } from "./sum-up.ts";
 export type KnownReach = InstanceReach | UnknownReach;
 
 /** Finds out which live blocks of an instance can still be reached; undefined if that is unknown. */
-export type LookThrough = () => KnownReach | undefined;
+export type ReachSearch = () => KnownReach | undefined;
 
 /** Reason for a host that cannot read the program's memory when a profile is taken. */
 export const OUT_OF_REACH: UnknownReach = {
