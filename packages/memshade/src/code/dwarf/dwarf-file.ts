@@ -110,7 +110,7 @@ export class DwarfFile extends DwarfSections implements FileOfEntries {
   }
 }
 
-/** Returns the start of the unit after one of an unknown kind, if the length is plausible. */
+/** Returns the end of a unit of an unknown kind, where the next unit starts, if its length is plausible. */
 function skipUnit(info: Uint8Array, offset: number): number | undefined {
   if (offset + 4 > info.length) return undefined;
   const view = new DataView(info.buffer, info.byteOffset, info.byteLength);
