@@ -352,6 +352,7 @@ export function recordedRun(
     ...(ofTool?.gaps ?? []),
     ...(blocks || reader?.withoutBlocks === true ? program.notes : []),
     ...(heap === undefined ? [] : unseenBlocks(view, isNoneExpected)),
+    ...earlierPrograms(program),
     ...unseen(view, replacedBy),
     ...notCounted,
   ];
@@ -453,6 +454,12 @@ export function boundsOfProcess(view: DataView, replacedBy?: string): Bound[] {
       ? unseenBounds("no shared memory could be created for the access counters", ["accesses", "unused"])
       : []),
   ];
+}
+
+function earlierPrograms({ program, earlier = [] }: RecordedProgram): string[] {
+  if (earlier.length === 0) return [];
+  const names = earlier.join(", then ");
+  return [`Only ${program} is recorded: ${names} ran before it in the same process (exec).`];
 }
 
 /**

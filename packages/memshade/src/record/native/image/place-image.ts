@@ -306,6 +306,7 @@ function buildImage(native: NativeCode, hooked: Hooked): Uint8Array {
       { name: "__libc_single_threaded", at: Text.isSingleThreaded },
       { name: "exit", at: Text.exit },
       { name: "quick_exit", at: Text.quickExit },
+      { name: "environ", at: Text.environ },
     ],
     initialize: native.entries.get("initialize") as number,
     finalize: native.entries.get("finalize") as number,

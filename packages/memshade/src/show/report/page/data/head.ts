@@ -93,6 +93,8 @@ export function headOfRun(run: HeadOf): PageHead {
   const words = heads.find((head) => head.words !== undefined)?.words;
   const command = words === undefined ? waste?.command : commandLine(words);
   const end = heap?.description.end;
+  // The first hint says these sentences.
+  const reason = whyHeapUnknown({ heap }) ?? "";
   const facts = [
     ...heads.flatMap((head) => head.facts),
     ...presenceInWords(screen, run.presence ?? heap?.description.presence),
@@ -106,7 +108,9 @@ export function headOfRun(run: HeadOf): PageHead {
       : { ended: endInWords(end) + (end.message === undefined ? "" : `: ${end.message}`) }),
     facts: facts.map(([label, value]) => ({ label, value })),
     keys: heads.flatMap(({ keys }) => keys),
-    notTracked: [...new Set([...heads.flatMap(({ notTracked }) => notTracked), ...notRecorded(run)])],
+    notTracked: [...new Set([...heads.flatMap(({ notTracked }) => notTracked), ...notRecorded(run)])].filter(
+      (sentence) => !reason.includes(sentence),
+    ),
     hints: hintsOf(run),
   };
 }
@@ -226,7 +230,7 @@ function isOfNative(presence: Presence | undefined): boolean {
 
 /** Returns sentences about views that this run did not record, with the option that records them. */
 function notRecorded({ heap, waste, workingset, presence }: HeadOf): string[] {
-  if (isOfNative(presence)) return [];
+  if (isOfNative(presence) || whyHeapUnknown({ heap }) !== undefined) return [];
   const hasCells = heap?.contexts.mibs.histogram.some((counts) => counts !== undefined) === true;
   const isRun = heap?.description.recordedBy !== undefined || waste !== undefined;
   const hasCaches = workingset?.instances.some(({ locality }) => locality !== undefined) === true;

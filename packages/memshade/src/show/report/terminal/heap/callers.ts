@@ -11,7 +11,7 @@ import { framesOfStack } from "../../../../profile/model/stacks.ts";
 import { describeFrame, type FrameDescription, ofModule } from "../../frames.ts";
 import { fillLines, foldLibraries } from "../common/call-path.ts";
 import { type Screen, shortenName } from "../common/screen.ts";
-import { displayWidth, printable } from "../common/text.ts";
+import { displayWidth, printable, wrapWords } from "../common/text.ts";
 import { placeInWords } from "./site-names.ts";
 
 /** Callers with a smaller part of their site are counted, not shown. */
@@ -125,17 +125,25 @@ export function pathLine(
     if (facts + root + remark === "") return [];
     const line = first + (facts + root === "" ? remark.trimStart() : root + remark);
     const fits = facts === "" || screen.isWide || displayWidth(line) <= screen.width;
-    return fits ? [line] : [first, `${margin}${root}${remark}`];
+    return fits ? [line] : [...factLines(screen, facts, margin), `${margin}${(root + remark).trimStart()}`];
   }
   const place = { first, hanging: margin, lineLimit: 1, reservedWidth: displayWidth(remark) };
   const whole = wordsOf(screen, profile, describedFrames(profile, shown), Number.POSITIVE_INFINITY).join(" ");
   // A path that does not fit behind the facts gets a line of its own.
   const isApart = facts !== "" && !screen.isWide && displayWidth(first + whole + remark) > screen.width;
   const lines = isApart
-    ? [first.trimEnd(), ...chainLines(screen, profile, shown, { ...place, first: margin })]
+    ? [
+        ...factLines(screen, facts, margin),
+        ...chainLines(screen, profile, shown, { ...place, first: margin }),
+      ]
     : chainLines(screen, profile, shown, place);
   const linesWithRemark = [...lines.slice(0, -1), lines.at(-1)! + remark];
   return screen.isWide ? screen.bounded(linesWithRemark, margin) : linesWithRemark;
+}
+
+/** Returns facts that stand apart from the path, on as many lines as the screen needs. */
+function factLines(screen: Screen, facts: string, margin: string): string[] {
+  return wrapWords(facts, screen.width - margin.length).map((line) => margin + line);
 }
 
 function rootInWords(profile: HeapProfile): string {

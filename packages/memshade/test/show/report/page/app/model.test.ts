@@ -38,6 +38,17 @@ describe("the numbers of the whole run", () => {
   });
 });
 
+describe("a finding without call paths of blocks", () => {
+  it("has its line among the sources, also where nothing else has", () => {
+    const frame = 3;
+    const page = { ...data, findings: [{ ...data.findings[0], path: [frame], contexts: new Int32Array(0) }] };
+    const files = sumLines(page, new PageModel(page).naming(state()), [], undefined);
+    expect(files.map(({ file, lines }) => [file, lines.map(({ line }) => line)])).toEqual([
+      [data.frames.file[frame], [data.frames.line[frame]]],
+    ]);
+  });
+});
+
 describe("how far a sum may be off", () => {
   it("is known by the caller in JavaScript: what one made is off together, what several made is not", () => {
     const script = Uint8Array.from(data.frames.flags);

@@ -156,6 +156,13 @@ export class NativeWorkingSetSession {
     await this.#reader?.close();
   }
 
+  /** Ends the session of a program that has replaced itself by another one. Its intervals are dropped. */
+  drop(): void {
+    this.#hasEnded = true;
+    clearTimeout(this.#timer);
+    this.#open.then(() => this.#reader?.close()).catch(() => undefined);
+  }
+
   #regionOf(address: number): ReturnType<typeof regionOf> {
     this.#ranges ??= this.#findRanges();
     return regionOf(address, this.#ranges);
