@@ -71,7 +71,7 @@ export async function adviceOf(
   );
   if (places.size === 0 && owners.rows.length === 0)
     throw new UserError(
-      "no run has the layout of its data: record with --tool waste, or with --tool workingset --who",
+      "no run has recorded how its blocks are used: record with --tool waste, or with --tool workingset --who",
     );
   const used = owners.rows.map(
     ([run, interval, site, lines, touched, bytes]): OwnerRow => ({

@@ -19,7 +19,7 @@ import { sourceReport } from "../../show/report/terminal/common/source-report.ts
 import { chosenRun } from "../chosen-run.ts";
 import { addHotColdOptions, type HotColdFlags, thresholdsOf } from "../hot-cold-options.ts";
 import { print } from "../line-input.ts";
-import { askedPage, type HtmlFlags, runBehindHtml } from "../report/html-options.ts";
+import { type HtmlFlags, requestedPage, runBehindHtml } from "../report/html-options.ts";
 import { reportedTools } from "../report/reported-tools.ts";
 import { writePage } from "../report/write-page.ts";
 import {
@@ -110,7 +110,7 @@ async function* runReport(
 ): AsyncGenerator<string, void, undefined> {
   if (options.json && options.csv)
     throw new UserError("--json and --csv are two forms of one report: give one of them");
-  const html = askedPage(options);
+  const html = requestedPage(options);
   const { json, csv, source, compat } = options;
   if (html !== undefined && (json || csv || source || compat !== undefined))
     throw new UserError(
@@ -138,7 +138,7 @@ async function* runReport(
     return;
   }
   const isOneDocument = options.json === true && tools.length > 1;
-  const screen = screenOptions(options, { ...terminal, said: new Set() });
+  const screen = screenOptions(options, { ...terminal, printedSentences: new Set() });
   const parts = reportParts(loaded, input, { ...rowOptions, screen, json, csv, compat });
   if (isOneDocument) {
     const texts = parts.map(({ tool, print }) => [tool, JSON.parse([...print(undefined)].join(""))]);

@@ -98,7 +98,7 @@ export class DwarfFile extends DwarfSections implements FileOfEntries {
     return this.#packageIndex;
   }
 
-  /** Entry of a type by its signature. Units of `.debug_types` (version 4) are not included. */
+  /** Returns the entry of a type by its signature. Units of `.debug_types` (version 4) are not included. */
   typeUnitDie(signature: bigint | undefined): Die | undefined {
     if (signature === undefined) return undefined;
     this.#typeUnits ??= new Map(
@@ -111,7 +111,7 @@ export class DwarfFile extends DwarfSections implements FileOfEntries {
   }
 }
 
-/** Start of the unit after one of an unknown kind, if the length is plausible. */
+/** Returns the end of a unit of an unknown kind, where the next unit starts, if its length is plausible. */
 function skipUnit(info: Uint8Array, offset: number): number | undefined {
   if (offset + 4 > info.length) return undefined;
   const view = viewOf(info);

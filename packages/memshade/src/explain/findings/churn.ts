@@ -40,8 +40,8 @@ export const churn: FindingKind<ChurnFinding> = {
   sums: ["blocks", "allocated"],
   sentence: ({ amount, collected }) => ({
     before: `${agreeing(amount, "block")} of`,
-    after: collected === true ? "soon become garbage" : "are freed at once",
-    shortAfter: collected === true ? "soon garbage" : "freed at once",
+    after: collected === true ? "soon become garbage" : "are freed right away",
+    shortAfter: collected === true ? "soon garbage" : "freed right away",
   }),
   whole: OF_WORK,
   weight: "temporary",

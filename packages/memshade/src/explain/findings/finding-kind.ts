@@ -184,13 +184,13 @@ export interface WasteKind<Facts = object> {
    * belong to the code that allocates the blocks.
    */
   readonly isOfCode?: true;
-  /** Wasted bytes as a part of the total that they are compared with. */
+  /** Returns the wasted bytes as a part of the total that they are compared with. */
   part(bytes: number, wholes: WasteWholes): number;
   facts(found: WasteFinding): Facts;
   /** False if another tool of the run has better data. */
   isReported?(run: RecordedTools): boolean;
   /** Describes the waste in full. */
-  says(found: WasteFinding): string;
+  inWords(found: WasteFinding): string;
   /** Suggests an action for this location. */
   advice(found: WasteFinding): string;
   /** Parts of the tool's record that the page selects. */

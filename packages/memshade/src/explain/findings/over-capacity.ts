@@ -24,9 +24,9 @@ export const overCapacity: FindingKind<OverCapacityFinding> = {
   find: inModule(overCapacityFindings),
   leastPart: LEAST_PART,
   sums: ["blocks"],
-  sentence: ({ size, used }) => ({
-    before: "of blocks of",
-    after: `are never used: ${formatBytes(used)} of ${formatBytes(size)} are`,
+  sentence: ({ size, used, blocks }) => ({
+    before: "at the end of blocks of",
+    after: `are never used: ${formatBytes(used)} of ${formatBytes(size)} are in use${blocks > 1 ? " on average" : ""}`,
     short: "of",
     shortAfter: `is spare: ${formatBytes(used)} of ${formatBytes(size)} used`,
   }),

@@ -23,7 +23,7 @@ export const stackLeak: FindingKind<StackLeakFinding> = {
   kind: "stack-leak",
   also: ["stack pointer", "stackAlloc"],
   meaning:
-    "Bytes of a module's own stack that JavaScript takes again and again (with Emscripten's stackAlloc) and never gives back, or that stay taken " +
+    "Bytes of a module's own stack that JavaScript takes again and again (with Emscripten's stackAlloc) and never gives back, or that stay in use " +
     "when a JavaScript exception passes through the module's functions. The stack gets smaller each time; in the end the program overwrites " +
     "its data.",
   advice: "Call stackSave() before such calls, and stackRestore() after them in a finally block.",

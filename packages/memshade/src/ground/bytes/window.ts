@@ -29,7 +29,7 @@ export class Window {
   }
 
   /**
-   * Offset in `view` of `length` bytes from `offset` of the file on.
+   * Returns the offset in `view` of `length` bytes from `offset` of the file on.
    *
    * @throws FormatError if the file is shorter than when it was opened
    */

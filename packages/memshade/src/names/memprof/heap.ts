@@ -149,7 +149,10 @@ class CodeModule {
     };
   }
 
-  /** Offset that turns run-time addresses of one process into addresses that are equal in all processes. */
+  /**
+   * Returns the offset that turns run-time addresses of one process into addresses that are equal in all
+   * processes.
+   */
   shiftOf(segment: RawSegment): number {
     const base = Number(segment.offset);
     if (this.#loaded === undefined) return -base;
@@ -299,7 +302,7 @@ function isObject(file: string): boolean {
   }
 }
 
-/** First bytes of a file; the rest is read in pieces on demand. */
+/** Returns the first bytes of a file; the rest is read in pieces on demand. */
 function startOf(file: string): Uint8Array {
   return withFile(file, (source) => source.read(0, MAGIC_BYTES));
 }

@@ -49,7 +49,7 @@ export interface Run {
   modules: RunModule[];
   /** Figures of the heap; absent if no tool recorded it. */
   heap?: RunHeap | undefined;
-  /** Callers of the modules; absent if they were not recorded. */
+  /** Host frames that called the modules; absent if they were not recorded. */
   host?: RunHost | undefined;
   /** Child processes with runs of their own; absent if children were not recorded. */
   children?: RunChild[] | undefined;
@@ -236,11 +236,17 @@ export interface RunModule {
   allocator: RunAllocator;
   /** Functions on recorded stacks. */
   functions: RunFunction[];
-  /** Source positions of the code on recorded stacks, from the module's own debug information. Absent without such. */
+  /**
+   * Source positions of the code on recorded stacks, from the module's own debug information. Absent without
+   * such.
+   */
   places?: RunPlace[] | undefined;
   /** Stacks that created several instances, and how many of them are kept; absent if unknown. */
   instancesBy?: RunInstances[] | undefined;
-  /** Bytes of the module's stack that its host took in several calls and never gave back; absent if none are known. */
+  /**
+   * Bytes of the module's stack that its host took in several calls and never gave back; absent if none are
+   * known.
+   */
   stackTakes?: RunStackTakes[] | undefined;
   /** Sentences, by tool, that explain why the tool recorded nothing of the module. */
   notRecorded?: Partial<Record<string, string>> | undefined;
@@ -402,7 +408,10 @@ export interface RunHost {
 export interface RunHostFrame {
   /** Name of the function. */
   name: string;
-  /** Path or address of the executed script; absent for the engine's own functions. Lines and columns count from 1. */
+  /**
+   * Path or address of the executed script; absent for the engine's own functions. Lines and columns count
+   * from 1.
+   */
   file?: string | undefined;
   line?: number | undefined;
   column?: number | undefined;

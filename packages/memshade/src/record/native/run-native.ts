@@ -40,7 +40,7 @@ import {
   startProgram,
 } from "./start/start-program.ts";
 import type { TableCache } from "./tables/tables-file.ts";
-import { isMarking, keptCountsBytes, nativeTool, shadowBytes } from "./tools/index.ts";
+import { isMarking, nativeTool, shadowBytes, usedCountsBytes } from "./tools/index.ts";
 import {
   type MarkedProcess,
   type NativeIntervals,
@@ -358,7 +358,7 @@ class NativeRecording {
     watch.onLimit = () => {
       this.#over = new EndedRecording(watch, this.writer, this.#memoryLimit);
       say(`${this.#over.line}: ${OVER}`);
-      const keptBytes = tool === undefined ? 0 : keptCountsBytes(tool);
+      const keptBytes = tool === undefined ? 0 : usedCountsBytes(tool);
       this.#over.end(recorded, this.#workingSet, new FreedCounts(image.folder, keptBytes));
     };
     watch.onChild = (child) => {

@@ -33,7 +33,7 @@ export class UnitIndex {
     return offset === NONE ? undefined : this.#file.compilationUnitAt(offset);
   }
 
-  /** Offset of the only unit that covers an address, else `NONE` or `SEVERAL`. */
+  /** Returns the offset of the only unit that covers an address, else `NONE` or `SEVERAL`. */
   #onlyUnitAt(address: number): number {
     let only = NONE;
     const takeAround: VisitRange = (unit, low, high) => {

@@ -93,7 +93,7 @@ export class LineRows {
     return this;
   }
 
-  /** Last row at or before an address, in the sequence around it. */
+  /** Returns the last row at or before an address, in the sequence around it. */
   find(
     address: number,
     section: number,

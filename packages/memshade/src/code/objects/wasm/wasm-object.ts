@@ -28,7 +28,7 @@ class FunctionBodies {
   }
 
   /**
-   * Entry around an offset.
+   * Returns the entry around an offset.
    *
    * @throws FormatError if the entries before it could not be read
    */
@@ -266,8 +266,8 @@ export class WasmObject implements ObjectFile {
   }
 
   /**
-   * Entry of the code section around an offset. The first lookup reads no further entries, since many callers look
-   * up only one.
+   * Returns the entry of the code section around an offset. The first lookup reads no further entries, since
+   * many callers look up only one.
    */
   #bodyAround(address: number): FunctionBody | undefined {
     const code = this.#code;

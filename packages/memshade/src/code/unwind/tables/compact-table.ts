@@ -79,7 +79,7 @@ export class ExtentTable {
     this.#prepared = true;
   }
 
-  /** Rule set for an offset from the object's base; 0 if there is none. */
+  /** Returns the rule set for an offset from the object's base; 0 if there is none. */
   find(offset: number): number {
     if (!this.#prepared) this.prepare();
     const offsets = this.#offsets;
@@ -168,7 +168,7 @@ export class CompactTable {
     this.arrays = arrays;
   }
 
-  /** Rule set for an offset from the object's base; 0 if there is none. */
+  /** Returns the rule set for an offset from the object's base; 0 if there is none. */
   find(offset: number): number {
     const { firsts, counts, before, entries } = this.arrays;
     const block = Math.floor(offset / BLOCK_BYTES);

@@ -120,7 +120,7 @@ export class UnwindTable {
     return new UnwindTable({ ...parts, counts, rowCount, lookup: table, table });
   }
 
-  /** Index in `rules` of the rule set for an address of the object (SVMA); 0 if there is none. */
+  /** Returns the index in `rules` of the rule set for an address of the object (SVMA); 0 if there is none. */
   find(address: number): number {
     return this.#lookup.find(address - this.base);
   }

@@ -79,7 +79,7 @@ export class ModuleMap<Kind extends Module = Module> {
     if (last > first) modules.splice(first, last - first, ...remainders);
   }
 
-  /** Module at an address (AVMA). */
+  /** Returns the module at an address (AVMA). */
   find(address: number): Kind | undefined {
     const module = this.#modules[this.#indexAfter(address) - 1];
     return module !== undefined && address < module.end ? module : undefined;

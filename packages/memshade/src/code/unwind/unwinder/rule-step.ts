@@ -224,7 +224,7 @@ type SmallRule =
 const OTHER: SmallRule = { kind: SMALL_RULE.other };
 
 /**
- * Rule at an address of an object (SVMA).
+ * Returns the rule at an address of an object (SVMA).
  *
  * @param isCaller true if the address is inside a call; a signal trampoline may begin one byte after it
  */

@@ -330,7 +330,7 @@ function fail(offset: number, detail: string): never {
   throw new FormatError("unknown-opcode", offset, "instruction", detail);
 }
 
-/** Unit of 1-byte displacements with EVEX: nearly always the size of the place. */
+/** Returns the unit of 1-byte displacements with EVEX: nearly always the size of the place. */
 function displacementUnit(size: number, wide: boolean, bytes: number): number {
   if (size === SIZES.k) return wide ? 8 : 4;
   if (size === SIZES.l) return wide ? 2 : 1;

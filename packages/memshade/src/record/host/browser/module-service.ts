@@ -190,7 +190,7 @@ export class Images {
     this.#recorder.releaseInstance(instance.handle);
   }
 
-  /** Names of instances without any contents. */
+  /** Names of instances whose tables have not arrived. */
   get unread(): string[] {
     return [...this.#instances.values()].filter(({ isRead }) => !isRead).map(({ name }) => name);
   }
@@ -434,7 +434,7 @@ export class PageTexts {
       length += piece.length;
       isWhole = read.eof === true;
     }
-    this.#cdp.tell("IO.close", { handle: resource.stream }, session);
+    this.#cdp.sendCommand("IO.close", { handle: resource.stream }, session);
     return isWhole ? Buffer.concat(pieces) : undefined;
   }
 }

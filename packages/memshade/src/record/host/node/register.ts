@@ -237,7 +237,7 @@ function hookMainThread(settings: HookSettings): void {
 
 function recordThread(settings: ThreadSettings, link: MainThreadLink | WorkerThreadLink): void {
   const recorder = new ThreadRecorder(settings.tools, link);
-  link.lookThrough = () => recorder.lookThrough();
+  link.findReach = () => recorder.findReach();
   hookAllContexts(recorder);
 }
 
@@ -251,7 +251,7 @@ function hookWorkerThread(settings: ThreadSettings): void {
   const link = new WorkerThreadLink(settings);
   if (!settings.traceChildren) hookFirstChild(() => link.post({ kind: "child-started" }));
   recordThread(settings, link);
-  hookThreadEnd(() => link.lookThrough());
+  hookThreadEnd(() => link.findReach());
   hookWorkers({
     starting: () => {},
     ended: (thread) => link.post({ kind: "thread-ended", thread }),

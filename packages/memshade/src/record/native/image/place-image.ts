@@ -38,7 +38,7 @@ const DIGEST_BYTES = 8;
  * Returns the image without the data of a run, from the cache if possible. Compiling it takes as long as
  * everything else before the program starts.
  */
-export function keptImage(folder: string, options: KeptImage): Uint8Array {
+export function cachedImage(folder: string, options: KeptImage): Uint8Array {
   const runtime = options.clock === "wall" ? NATIVE_WALL_RUNTIME_BASE64 : NATIVE_RUNTIME_BASE64;
   return cachedFile(folder, `image-${digestOf(options)}`, () =>
     buildImage(compile(bytesOfBase64(runtime), { withoutMemory: WITHOUT_MEMORY }), options),
@@ -146,7 +146,7 @@ export function placeImage({ children, samplePeriod, tool, ...options }: ImageOp
     const memory = join(memories, MEMORY);
     const path = join(place, "memshade.so");
     const tables = new TableCache(place);
-    const image = keptImage(tables.folder, options);
+    const image = cachedImage(tables.folder, options);
     setRun(image, {
       memory,
       tables: tables.prefix,

@@ -92,7 +92,7 @@ const WATCHING = "watching";
 const OBJECTS = "_r_debug";
 
 const NO_ROOM =
-  "memshade: what counts accesses finds no room at its addresses, 0x7ff00000 and up: they are taken, limited (ulimit -v), or the system gives out no more than it has (vm.overcommit_memory=2)\n";
+  "memshade: the access counters cannot be mapped at 0x7ff00000 and above: these addresses are in use, the address space is limited (ulimit -v), or the system does not overcommit memory (vm.overcommit_memory=2)\n";
 
 /**
  * Returns the ranges that inserted code uses: a page of words, which begins with those of slow paths, and the

@@ -337,7 +337,7 @@ function writesCode(
   });
 }
 
-/** Runs `look` for each of edx vectors at rsi. Its range is from rbx to r8. */
+/** Runs the code of `check` for each of edx vectors at rsi, with the vector's range from rbx to r8. */
 function eachVector(asm: Assembler, { keep, ends }: Pick<Common, "keep" | "ends">, check: () => void): void {
   const next = asm.here();
   asm.put("test", 4, RDX, RDX);
@@ -478,7 +478,7 @@ function hasCode(asm: Assembler, has: Label, hasProgram: Label): void {
   hasCodeOf(asm);
 }
 
-/** Checks one object with r10 program headers at r9 and the bias rdi. */
+/** Writes the check of `hasCode` for one object: r10 program headers at r9, load bias in rdi. */
 function hasCodeOf(asm: Assembler): void {
   const [nothing, isMarked, next, nextSegment, isAny] = Array.from({ length: 5 }, () => asm.label());
   asm.put("mov", 8, RCX, R9);

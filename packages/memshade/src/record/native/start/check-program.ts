@@ -60,7 +60,7 @@ export function checkProgram(file: string): NativeProgram {
     );
   const { object } = loadObject(file);
   if (object.type === "core") refuse("it is a core dump, no program; memshade unwind reads it");
-  if (object.kind !== "elf" || object.type === "relocatable") refuse("it is no program");
+  if (object.kind !== "elf" || object.type === "relocatable") refuse("it is not a program");
   if (object.architecture !== "x86_64")
     refuse(`it is for another machine (${machineOf(object)}); programs for x86-64 can be recorded`);
   if (object.addressSize !== 8)

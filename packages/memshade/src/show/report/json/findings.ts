@@ -1,5 +1,5 @@
 import type { FindingDiff } from "../../../explain/diff/finding-diff.ts";
-import { toldNames } from "../../../explain/diff/renamed-functions.ts";
+import { displayedNames } from "../../../explain/diff/renamed-functions.ts";
 import type { Found } from "../../../explain/findings/finding-kind.ts";
 import { adviceOf, type Finding, wholeOfPart } from "../../../explain/findings/index.ts";
 import { findingInWords } from "../findings.ts";
@@ -40,7 +40,7 @@ export function findingsJson(findings: readonly Finding[]): FindingJson[] {
 
 /** Returns the findings that came or went from one run to another. */
 export function findingDiffJson({ new: fresh, gone, kept, renamed }: FindingDiff): FindingDiffJson {
-  const names = Array.from(toldNames(renamed), ([old, now]) => ({ old, new: now }));
+  const names = Array.from(displayedNames(renamed), ([old, now]) => ({ old, new: now }));
   return {
     new: findingsJson(fresh),
     gone: findingsJson(gone),

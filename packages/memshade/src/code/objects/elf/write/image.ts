@@ -56,7 +56,7 @@ export const SHF_WRITE = 1;
 export const SHF_ALLOC = 2;
 export const SHF_EXECINSTR = 4;
 
-/** First offset at which a segment may begin in the same page as the headers. */
+/** Returns the first offset at which a segment may begin in the same page as the headers. */
 export function headersEnd(segments: number): number {
   return HEADER_BYTES + PROGRAM_HEADER_BYTES * segments;
 }

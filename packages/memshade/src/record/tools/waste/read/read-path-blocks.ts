@@ -15,7 +15,7 @@ import {
 } from "../layout.ts";
 import { READ_BYTE, ShadowIds, SITE_COUNTERS_BYTES, SITE_EVENTS } from "../memory-plan.ts";
 import type { SiteTable } from "../site-table.ts";
-import { controlWord, coveredNow, has, type WasteTables } from "./tables.ts";
+import { controlWord, coveredNow, hasBit, type WasteTables } from "./tables.ts";
 
 /** Offset of the count in the records of stores and loads. */
 const COUNT = 0;
@@ -99,9 +99,9 @@ function inlineCounts({ view, description }: WasteTables): (site: number) => typ
   const leaders = bytesOfBase64(description.leaders);
   let ofBlock = 0;
   return (site) => {
-    if (!has(inline, site)) return NO_COUNTS;
+    if (!hasBit(inline, site)) return NO_COUNTS;
     const at = description.counters + site * SITE_COUNTERS_BYTES;
-    if (has(leaders, site)) ofBlock = getU64(view, at);
+    if (hasBit(leaders, site)) ofBlock = getU64(view, at);
     return { runs: ofBlock, events: getU64(view, at + SITE_EVENTS) };
   };
 }

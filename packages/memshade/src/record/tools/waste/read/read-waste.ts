@@ -43,7 +43,7 @@ import {
   readSitePaths,
   type SiteInContext,
 } from "./read-path-blocks.ts";
-import { controlWord, has, type WasteTables } from "./tables.ts";
+import { controlWord, hasBit, type WasteTables } from "./tables.ts";
 
 const MOST_VALUES = 3;
 
@@ -183,8 +183,8 @@ function storeFigures(sources: FigureSources, siteInContext: SiteInContext): Sto
   return {
     path,
     siteClass: SITE_CLASS_NAMES[sites.siteClass[site]],
-    isFrame: has(frames, site),
-    isUpdate: has(sources.updates, site),
+    isFrame: hasBit(frames, site),
+    isUpdate: hasBit(sources.updates, site),
     stores,
     ...(begun === undefined ? {} : { again: Math.max(0, stores - begun) }),
     written,
@@ -220,7 +220,7 @@ function loadFigures(sources: FigureSources, siteInContext: SiteInContext): Load
   return {
     path,
     siteClass: SITE_CLASS_NAMES[sites.siteClass[site]],
-    isFrame: has(frames, site),
+    isFrame: hasBit(frames, site),
     loads,
     bytes: size === 0 ? count(Load.bytes) : loads * size,
     silent: size === 0 ? count(Load.silent) : loads - fresh,
@@ -557,9 +557,9 @@ class FrameReader {
     const readSite = (site: number): void => {
       const [store, load] = [this.#framed.store[site], this.#framed.load[site]];
       let runs = 0;
-      if (has(this.#inline, site)) {
+      if (hasBit(this.#inline, site)) {
         // A block's runs are counted in the record of its first site, as the site's own.
-        if (has(this.#leaders, site)) ofBlock = getU64(view, records + (store >= 0 ? store : load));
+        if (hasBit(this.#leaders, site)) ofBlock = getU64(view, records + (store >= 0 ? store : load));
         else runs = ofBlock;
       }
       if (store >= 0) add(toStores, site, records + store, runs);

@@ -18,6 +18,6 @@ export function coveredNow(tables: WasteTables): number {
   return Math.min(controlWord(tables, Control.pages) * WASM_PAGE_BYTES, tables.description.covered);
 }
 
-export function has(set: Uint8Array, index: number): boolean {
+export function hasBit(set: Uint8Array, index: number): boolean {
   return (set[index >>> 3] & (1 << (index & 7))) !== 0;
 }

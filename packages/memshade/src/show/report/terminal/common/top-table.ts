@@ -24,7 +24,7 @@ import type { PairKind, WasteIp } from "../../../../profile/model/waste.ts";
 import { amountFormat } from "../../measure-format.ts";
 import { pathLine } from "../heap/callers.ts";
 import { GROUP_NOUNS, SiteNames } from "../heap/site-names.ts";
-import { around, ESTIMATED, printOmitted } from "../heap/site-rows.ts";
+import { ESTIMATED, marginText, printOmitted } from "../heap/site-rows.ts";
 import { loadedValues } from "../waste.ts";
 import { printCallers } from "./call-path.ts";
 import { printBinaries, printGaps, printWrapped } from "./header.ts";
@@ -184,7 +184,7 @@ function columnOf(
     cell: (group) => {
       const margin = estimate(group);
       if (margin === 0) return format(values[group]!);
-      return `${ESTIMATED}${format(values[group]!)}${showsMargin ? around(margin, format) : ""}`;
+      return `${ESTIMATED}${format(values[group]!)}${showsMargin ? marginText(margin, format) : ""}`;
     },
   };
 }

@@ -59,7 +59,7 @@ import { callerLines, DETAIL_INDENT, heaviestPathLine } from "./callers.ts";
 import { printHotCold } from "./hot-cold.ts";
 import { printOverTime } from "./over-time.ts";
 import { SiteFacts } from "./site-facts.ts";
-import { around, printOmitted, printSiteRows, type SiteRows } from "./site-rows.ts";
+import { marginText, printOmitted, printSiteRows, type SiteRows } from "./site-rows.ts";
 
 const COLUMN = 10;
 const PERCENT = 8;
@@ -277,7 +277,7 @@ class HeapSections {
   #foundOf({ blocks }: BlockMeasure, contexts: readonly IndexIntoContextTable[]): string {
     const { allocCount } = this.#profile.contexts.mibs;
     const margin = (column: ArrayLike<number>): string =>
-      around(marginOf(this.#profile, column, contexts, "allocCount"), formatCount);
+      marginText(marginOf(this.#profile, column, contexts, "allocCount"), formatCount);
     const blockCount = sumOf(allocCount, contexts);
     const found = `${formatCount(sumOf(blocks, contexts))}${margin(blocks)}`;
     const ofAll = margin(allocCount);

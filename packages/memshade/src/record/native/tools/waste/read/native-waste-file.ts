@@ -395,7 +395,7 @@ const ABOVE_STACK_BYTES = 2 ** 20;
 function unreadBytes(counts: string, places: ProcessPlaces): Float64Array {
   const parts: CountedPart[] = [
     { from: WORDS_AT, to: WORDS_AT + 2 ** SHADOW_BITS, sign: 1 },
-    ...leftOut(counts, places).map(
+    ...excludedRanges(counts, places).map(
       ({ start, end }): CountedPart => ({
         from: WORDS_AT + wordOf(start),
         to: WORDS_AT + wordOf(end),
@@ -424,7 +424,7 @@ function wordOf(address: number): number {
   return 2 * (address % 2 ** ADDRESS_BITS);
 }
 
-function leftOut(
+function excludedRanges(
   counts: string,
   { maps, stackTop, isStackFollowed }: ProcessPlaces,
 ): { start: number; end: number }[] {
