@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { canCompile, compileProgram, memshadeRun } from "./support/record.ts";
 
-const WAYS = 12;
+const WAYS = 13;
 const MOST_KIB = 100 * 1024;
 
 describe.skipIf(!canCompile)("large blocks of which next to nothing is touched", () => {

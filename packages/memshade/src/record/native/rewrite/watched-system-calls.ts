@@ -7,8 +7,8 @@ import { LEAVE_RED_ZONE, SKIP_RED_ZONE } from "./insertion/red-zone.ts";
 import type { Insertion } from "./plan.ts";
 
 /**
- * System calls that are checked before they run: they open or describe files, change protections, start
- * programs, write, or access memory by address.
+ * System calls that are checked before they run: they open or describe files, change protections, map memory,
+ * start programs, write, or access memory by address.
  */
 export const SYSTEM_CALL = {
   write: 1,
@@ -16,10 +16,13 @@ export const SYSTEM_CALL = {
   stat: 4,
   lstat: 6,
   lseek: 8,
+  mmap: 9,
   mprotect: 10,
   pread: 17,
   pwrite: 18,
   writev: 20,
+  mremap: 25,
+  shmat: 30,
   sendto: 44,
   sendmsg: 46,
   execve: 59,

@@ -37,6 +37,8 @@ const [AT_FDCWD, AT_EMPTY_PATH] = [-100, 0x1000];
 /** O_CREAT, O_EXCL, O_TRUNC, O_DIRECTORY, O_NOFOLLOW: not needed, since the file exists and is no link. */
 const OF_OPENING_ALONE = 0x40 | 0x80 | 0x200 | 0x1_0000 | 0x2_0000;
 const PROT_WRITE = 2;
+/** Flags of `mmap`, `mremap` and `shmat` with which they replace what is mapped at an address. */
+const [MAP_FIXED, MREMAP_FIXED, SHM_REMAP] = [0x10, 2, 0x4000];
 /**
  * Bytes of `struct statfs`, which begins with the file system's type. Files of procfs give access to memory
  * of processes.
@@ -67,8 +69,10 @@ const [PT_LOAD, PF_X] = [1, 1];
 /** Offsets in `struct r_debug`, and in link maps. */
 const [FIRST_MAP, NEXT_MAP] = [8, 24];
 
-const CHANGES_CODE =
-  "memshade: the program makes its own code writable. What it changes there would not be run, as rewritten code runs in its place: it ends here; run it without --tool, which records its allocations alone\n";
+const NOT_RUN =
+  "What it changes there would not be run, as rewritten code runs in its place: it ends here; run it without --tool, which records its allocations alone\n";
+const CHANGES_CODE = `memshade: the program makes its own code writable. ${NOT_RUN}`;
+const REPLACES_CODE = `memshade: the program maps other memory over its own code. ${NOT_RUN}`;
 const READS_CODE =
   "memshade: the program reads or changes its own code through the system, by write, /proc/self/mem, process_vm_readv or ptrace. What is rewritten there is not the code of its file: it ends here; run it without --tool, which records its allocations alone\n";
 
@@ -87,14 +91,18 @@ const KEPT = [RBX, RDI, RSI, RDX, R8, R9, R10];
  */
 export function watchingCode(): AssembledCode {
   const asm = new Assembler();
-  const labels = Array.from({ length: 16 }, () => asm.label());
+  const labels = Array.from({ length: 19 }, () => asm.label());
   const [opens, describes, protects, starts, seeks, reads, moves, traces] = labels;
   const [writes, gathers, sends, done, find, has, hasProgram, keep] = labels.slice(8);
+  const [maps, remaps, attaches] = labels.slice(16);
   asm.put("pushf", 4);
   for (const [target, numbers] of [
     [opens, [SYSTEM_CALL.open, SYSTEM_CALL.openat, SYSTEM_CALL.openat2]],
     [describes, [SYSTEM_CALL.stat, SYSTEM_CALL.lstat, SYSTEM_CALL.newfstatat, SYSTEM_CALL.statx]],
     [protects, [SYSTEM_CALL.mprotect, SYSTEM_CALL.pkeyMprotect]],
+    [maps, [SYSTEM_CALL.mmap]],
+    [remaps, [SYSTEM_CALL.mremap]],
+    [attaches, [SYSTEM_CALL.shmat]],
     [starts, [SYSTEM_CALL.execve, SYSTEM_CALL.execveat]],
     [seeks, [SYSTEM_CALL.lseek]],
     [writes, [SYSTEM_CALL.write, SYSTEM_CALL.pwrite, SYSTEM_CALL.sendto]],
@@ -134,6 +142,7 @@ export function watchingCode(): AssembledCode {
   asm.put("test", 4, RAX, RAX);
   asm.jump(keep, "e");
   endWith(asm, CHANGES_CODE);
+  replacesCode(asm, { maps, remaps, attaches }, { has, hasProgram, keep, isOthers });
 
   const ends = asm.label();
   const common = { has, hasProgram, keep, isOthers, ends };
@@ -293,6 +302,47 @@ function findOriginal(asm: Assembler): void {
 
 /** Labels of the code that searches rewritten code, and of its continuations. */
 type Common = Readonly<Record<"has" | "hasProgram" | "keep" | "isOthers" | "ends", Label>>;
+
+/**
+ * Ends a process that maps memory over rewritten code. `mmap` is frequent, so libraries are not checked there.
+ */
+function replacesCode(
+  asm: Assembler,
+  { maps, remaps, attaches }: Readonly<Record<"maps" | "remaps" | "attaches", Label>>,
+  { has, hasProgram, keep, isOthers }: Omit<Common, "ends">,
+): void {
+  const isFound = asm.label();
+  const beginCheck = (flags: typeof RDX, flag: number): void => {
+    asm.put("test", 4, flags, flag);
+    asm.jump(isOthers, "e");
+    for (const register of [...KEPT, RAX]) asm.put("push", 8, register);
+  };
+  asm.bind(maps);
+  beginCheck(R10, MAP_FIXED);
+  asm.put("mov", 8, RBX, RDI);
+  asm.put("lea", 8, R8, place(RDI, 0, RSI));
+  asm.put("xor", 4, RSI, RSI);
+  asm.call(hasProgram);
+  asm.jump(isFound);
+
+  asm.bind(remaps);
+  beginCheck(R10, MREMAP_FIXED);
+  asm.put("mov", 8, RBX, R8);
+  asm.put("add", 8, R8, RDX);
+  asm.call(has);
+  asm.jump(isFound);
+
+  // The size of the shared memory is unknown, so its first page is checked.
+  asm.bind(attaches);
+  beginCheck(RDX, SHM_REMAP);
+  asm.put("mov", 8, RBX, RSI);
+  asm.put("lea", 8, R8, place(RSI, PAGE_BYTES));
+  asm.call(has);
+  asm.bind(isFound);
+  asm.put("test", 4, RAX, RAX);
+  asm.jump(keep, "e");
+  endWith(asm, REPLACES_CODE);
+}
 
 /**
  * Ends a process that writes code of the program to a file. Libraries are not checked, since these calls are

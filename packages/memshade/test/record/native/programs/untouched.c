@@ -47,7 +47,15 @@ static void use(int which) {
       free(q);
     }
     break;
-  case 11: p = NULL; for (size_t size = 1 << 20; size <= GIB; size += 16 << 20) p = touched(keep(realloc(p, size)), 0); free(p); break;
+  // Of sizes that the allocator does not map.
+  case 11:
+    for (size_t size = 32 << 10; size < 128 << 10; size += 200) {
+      keep(malloc(size));
+      free(keep(memalign(64, size)));
+      keep(realloc(NULL, size));
+    }
+    break;
+  case 12: p = NULL; for (size_t size = 1 << 20; size <= GIB; size += 16 << 20) p = touched(keep(realloc(p, size)), 0); free(p); break;
   }
 }
 

@@ -16,6 +16,7 @@ const outside = sharedPath("fixtures/outside/native");
 const HAS_READ =
   /^memshade: the program has read its own code as data \(program\), .* may be wrong; the next run leaves this file unchanged\n$/;
 const READS_CODE = /^memshade: the program reads or changes its own code through the system, .*--tool.*\n$/;
+const REPLACES_CODE = /^memshade: the program maps other memory over its own code\. .*--tool.*\n$/;
 const CHANGES_CODE = /^memshade: the program makes its own code writable\. .*--tool.*\n$/;
 
 describe.skipIf(!canCompile || !hasNamespaces)("a rewritten program that uses its code as data", () => {
@@ -139,6 +140,14 @@ describe.skipIf(!canCompile || !hasNamespaces)("a rewritten program that uses it
     expect(status).toBe(REFUSED);
     expect(stdout).toBe(spawnSync(program, { encoding: "utf8" }).stdout);
     expect(stderr).toMatch(CHANGES_CODE);
+  });
+
+  it.each(["map", "page", "shared"])("is ended with a line when it maps memory over that (%s)", (how) => {
+    compileProgram("../rewritten/programs/code-as-data.c", program);
+    const { status, stdout, stderr } = run("heap", how);
+    expect(status).toBe(REFUSED);
+    expect(stdout).toBe(spawnSync(program, { encoding: "utf8" }).stdout);
+    expect(stderr).toMatch(REPLACES_CODE);
   });
 
   it.each(["pread", "preadv", "pwrite", "stream", "vm", "vmwrite", "ptrace", "write", "writev", "sendmsg"])(

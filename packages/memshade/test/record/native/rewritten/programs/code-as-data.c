@@ -2,7 +2,9 @@
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <string.h>
+#include <sys/ipc.h>
 #include <sys/mman.h>
+#include <sys/shm.h>
 #include <sys/syscall.h>
 
 static int numbers[] = {1, 2, 3, 4};
@@ -66,6 +68,12 @@ int main(int count, char **arguments) {
     long failure = 0;
     if (arguments[1][0] == 'r')
       __asm__ volatile("syscall" : "=a"(failure) : "a"(SYS_mprotect), "D"(start), "S"(4096), "d"(7) : "rcx", "r11", "memory");
+    else if (arguments[1][0] == 'm')
+      failure = mmap((void *)start, 4096, PROT_READ | PROT_EXEC, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED;
+    else if (arguments[1][0] == 'p')
+      failure = mremap(page, 4096, 4096, MREMAP_FIXED | MREMAP_MAYMOVE, (void *)start) == MAP_FAILED;
+    else if (arguments[1][0] == 's')
+      failure = shmat(shmget(IPC_PRIVATE, 4096, 0700), (void *)start, SHM_REMAP | SHM_EXEC) == (void *)-1;
     else
       failure = mprotect((void *)start, 4096, PROT_READ | PROT_WRITE | PROT_EXEC);
     printf("changed %ld\n", failure);

@@ -13,6 +13,8 @@ const COMPATIBLE: u32 = 2;
 const LANES: u64 = 4;
 const PAGE_BYTES: u64 = 4096;
 const HIGH_BITS: u64 = 64 - <u64>ADDRESS_BITS;
+/** Threshold in bytes of words. Pages of larger ranges are written only if they exist, since writing allocates them. */
+const QUERIED: u64 = 1 << 16;
 /** Threshold in bytes of words. Larger ranges are returned to the system instead of being written. */
 const GIVEN_BACK: u64 = 1 << 18;
 /** Pages per `mincore` call. The result, a byte per page, uses the thread's buffer for stack walks. */
@@ -50,11 +52,19 @@ function chargeWords(ids: u64): void {
 export function invalidate(address: u64, bytes: u64): void {
   let at = wordsOf(address);
   const end = at + 2 * bytes;
-  if (2 * bytes >= GIVEN_BACK) {
+  if (2 * bytes >= QUERIED) {
     at = invalidateUntil(at, (at + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1));
-    at = giveBack(at, end & ~(PAGE_BYTES - 1));
+    at = 2 * bytes >= GIVEN_BACK ? giveBack(at, end & ~(PAGE_BYTES - 1)) : invalidatePages(at, end & ~(PAGE_BYTES - 1));
   }
   invalidateUntil(at, end);
+}
+
+function invalidatePages(from: u64, end: u64): u64 {
+  const thread = currentThread();
+  queryPages(thread, from, end);
+  for (let page = from; page < end; page += PAGE_BYTES)
+    if (pageExists(thread, from, page)) invalidateUntil(page, page + PAGE_BYTES);
+  return end;
 }
 
 function invalidateUntil(at: u64, end: u64): u64 {
@@ -115,8 +125,25 @@ export function give(address: u64, bytes: u64): void {
   let at = wordsOf(address);
   const end = at + 2 * bytes;
   if (2 * bytes >= GIVEN_BACK) return;
+  if (2 * bytes >= QUERIED) {
+    at = giveUntil(at, (at + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1));
+    at = givePages(at, end & ~(PAGE_BYTES - 1));
+  }
+  giveUntil(at, end);
+}
+
+function giveUntil(at: u64, end: u64): u64 {
   for (; at + 2 * LANES <= end; at += 2 * LANES) store64(at, 0);
   if (at < end) store64(at, load64(at) & ((<u64>-1) << ((end - at) << 3)));
+  return end;
+}
+
+function givePages(from: u64, end: u64): u64 {
+  const thread = currentThread();
+  queryPages(thread, from, end);
+  for (let page = from; page < end; page += PAGE_BYTES)
+    if (pageExists(thread, from, page)) giveUntil(page, page + PAGE_BYTES);
+  return end;
 }
 
 /**
@@ -127,7 +154,7 @@ export function move(from: u64, to: u64, bytes: u64): void {
   let at = wordsOf(from);
   const end = at + 2 * bytes;
   const shift = wordsOf(to) - at;
-  if (2 * bytes >= GIVEN_BACK) {
+  if (2 * bytes >= QUERIED) {
     at = moveUntil(at, (at + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1), shift);
     at = movePages(at, end & ~(PAGE_BYTES - 1), shift);
   }
@@ -154,7 +181,7 @@ function movePages(from: u64, end: u64, shift: u64): u64 {
       if (pageExists(thread, at, page)) moveUntil(page, page + PAGE_BYTES, shift);
     at = queriedEnd;
   }
-  syscall3(MADVISE, from, end - from, MADV_REMOVE);
+  if (end - from >= GIVEN_BACK) syscall3(MADVISE, from, end - from, MADV_REMOVE);
   return end;
 }
 
