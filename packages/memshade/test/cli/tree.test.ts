@@ -79,7 +79,7 @@ describe("memshade tree", () => {
     fs.mkdirSync(other);
     fs.writeFileSync(path.join(other, "workingset.json"), JSON.stringify(pictureOf(["ab"], ["parse"])));
     await expect(tree({ by: "share" }, path.join(other, "workingset.json"))).rejects.toThrow(
-      "--by share is not known",
+      "--by share is unknown",
     );
     expect(await tree({ tool: "workingset" }, path.join(other, "workingset.json"))).toContain("parse");
   });
@@ -111,6 +111,6 @@ describe("memshade tree", () => {
 
   it.skipIf(memprof === undefined)("takes profiles of MemProf, which know no peak", async () => {
     expect(await tree({}, memprof)).toContain("Call tree of bytes allocated");
-    await expect(tree({ by: "peak" }, memprof)).rejects.toThrow("--by peak is not known");
+    await expect(tree({ by: "peak" }, memprof)).rejects.toThrow("--by peak is unknown");
   });
 });

@@ -315,7 +315,7 @@ function isNameFollowable(name: u64): bool {
     if ((load64(load64(entry)) & PATH_MASK) === PATH_WORD) folder = load64(entry) + PATH_BYTES;
   if (folder === 0) return false;
   const path = map(LONGEST_PATH + LONGEST_NAME + 2);
-  let isKnown = false;
+  let isKnown: bool = false;
   while (true) {
     let to = path;
     while (load8(folder) !== 0 && load8(folder) !== COLON && to < path + LONGEST_PATH) store8(to++, load8(folder++));
