@@ -5,6 +5,8 @@
 # make of variables is meant for the program that is recorded, and not for this Node: they go on under other names.
 # With fewer open files, or addresses, Node ends by an assertion of its own. A subshell writes the line: it saves no descriptor
 # before it redirects, for which a limit of 11 open files has no room. With fewer than 11, dash cannot read this file at all.
+# The signal requests a dump, and there is no program yet. A signal that is ignored would be noted as inherited.
+trap : USR2
 MEMSHADE_1=$(ulimit -Hn)
 if [ "$MEMSHADE_1" != unlimited ] && [ "${MEMSHADE_1:-0}" -lt 60 ]; then
   (echo "memshade: the limit ulimit -n is ${MEMSHADE_1:-too few} open files, and memshade needs 60; raise it") >&2
@@ -40,7 +42,7 @@ if [ -r /proc/self/status ]; then
       SigCgt:) break ;;
     esac
   done </proc/self/status
-  # It asks for a dump, and there is no program yet.
+  # Node, too, starts without a handler.
   trap "" USR2
   MEMSHADE_INHERITED="$MEMSHADE_INHERITED $MEMSHADE_OPEN_FILES"
   # The shell itself has this file open, and had the folder.
