@@ -16,6 +16,8 @@ const FOREGROUND = "#d5d8de";
 const COLORS: Readonly<Record<number, string>> = { 32: "#8fce8a", 33: "#e5c07b", 36: "#6cc3d5" };
 /** Eighths of a cell that a block character fills. */
 const EIGHTHS = " ▏▎▍▌▋▊▉█";
+/** Eighths of a line's height, in curves over time. */
+const HEIGHTS = " ▁▂▃▄▅▆▇█";
 const RULE = "─";
 
 interface Style {
@@ -46,13 +48,21 @@ function drawPiece(text: string, style: Style, column: number, line: number): st
   const top = PADDING + line * LINE_HEIGHT;
   const fill = `fill="${style.color}"${style.faint ? ' opacity="0.6"' : ""}`;
   const parts: string[] = [];
-  for (const match of text.matchAll(/[▏▎▍▌▋▊▉█]+|─+|[^\s▏▎▍▌▋▊▉█─]+(?: [^\s▏▎▍▌▋▊▉█─]+)*/gu)) {
+  for (const match of text.matchAll(
+    /[▁▂▃▄▅▆▇█]*[▁▂▃▄▅▆▇][▁▂▃▄▅▆▇█]*|[▏▎▍▌▋▊▉█]+|─+|[^\s▁▂▃▄▅▆▇▏▎▍▌▋▊▉█─]+(?: [^\s▁▂▃▄▅▆▇▏▎▍▌▋▊▉█─]+)*/gu,
+  )) {
     const [word] = match;
     const x = PADDING + (column + match.index) * CELL_WIDTH;
     const width = word.length * CELL_WIDTH;
     if (word.startsWith(RULE) && word.length > 2) {
       const y = number(top + LINE_HEIGHT / 2);
       parts.push(`<rect x="${number(x)}" y="${y}" width="${number(width)}" height="1" ${fill}/>`);
+    } else if (/[▁▂▃▄▅▆▇]/.test(word)) {
+      for (const [index, character] of [...word].entries()) {
+        const height = ((LINE_HEIGHT - 5) * HEIGHTS.indexOf(character)) / 8;
+        const place = `x="${number(x + index * CELL_WIDTH)}" y="${number(top + LINE_HEIGHT - 2 - height)}"`;
+        parts.push(`<rect ${place} width="${number(CELL_WIDTH + 0.4)}" height="${number(height)}" ${fill}/>`);
+      }
     } else if (EIGHTHS.includes(word[0])) {
       const eighths = [...word].reduce((sum, character) => sum + EIGHTHS.indexOf(character), 0);
       const place = `x="${number(x)}" y="${number(top + 3)}" height="${LINE_HEIGHT - 5}"`;

@@ -1,6 +1,7 @@
 import "../../packages/memshade/scripts/check-generated.ts";
 import { parseArgs } from "node:util";
-import { LINE_BYTES, type MissRatioCurve } from "../../packages/memshade/src/explain/analyses/locality.ts";
+import type { MissRatioCurve } from "../../packages/memshade/src/explain/analyses/locality.ts";
+import { LINE_BYTES } from "../../packages/memshade/src/ground/bytes/sizes.ts";
 import { findWorkload, isInstalled, SUITES } from "../harness/programs.ts";
 import { cacheSizesUpTo, meanAbsoluteError } from "./compare-curves.ts";
 import { recordLocality } from "./record.ts";

@@ -1,11 +1,11 @@
 #!/bin/sh
-":" /* A shell reads this file down to "exec", and Node what comes behind: Node forgets at its start what it inherits. What is noted here
-# of process, mask of signals, ignored signals, limit of open files and open descriptors is for src/record/host/run/inherited.ts.
-# Variables whose names are no names for shells are noted, too: some shells drop them. What the dynamic linker, the C library and Node
-# make of variables is meant for the program that is recorded, and not for this Node: they go on under other names.
-# With fewer open files, or addresses, Node ends by an assertion of its own. A subshell writes the line: it saves no descriptor
-# before it redirects, for which a limit of 11 open files has no room. With fewer than 11, dash cannot read this file at all.
-# The signal requests a dump, and there is no program yet. A signal that is ignored would be noted as inherited.
+":" /* A shell runs this file down to "exec", and Node runs the rest. At its start Node changes what a process inherits, so the shell records
+# the process id, the signal mask, the ignored signals, the limit of open files and the open descriptors for src/record/host/run/inherited.ts.
+# It also records variables whose names are not valid in shells, because some shells drop them. Variables that the dynamic linker, the
+# C library or Node would obey are meant for the recorded program: they are passed on under other names.
+# With fewer open files or addresses, Node ends with a failed assertion. A subshell prints the message, since it saves no descriptor before it
+# redirects: a limit of 11 open files has no room for that. With fewer than 11, dash cannot read this file at all.
+# SIGUSR2 requests a dump, but no program runs yet. If the signal were ignored here, it would count as inherited.
 trap : USR2
 MEMSHADE_1=$(ulimit -Hn)
 if [ "$MEMSHADE_1" != unlimited ] && [ "${MEMSHADE_1:-0}" -lt 60 ]; then
@@ -42,10 +42,10 @@ if [ -r /proc/self/status ]; then
       SigCgt:) break ;;
     esac
   done </proc/self/status
-  # Node, too, starts without a handler.
+  # Node starts without a handler for the signal.
   trap "" USR2
   MEMSHADE_INHERITED="$MEMSHADE_INHERITED $MEMSHADE_OPEN_FILES"
-  # The shell itself has this file open, and had the folder.
+  # These two descriptors are the shell's own: this file, and the folder that it listed.
   for MEMSHADE_1 in /proc/self/fd/[0-9]*; do
     if { [ -e "$MEMSHADE_1" ] || [ -L "$MEMSHADE_1" ]; } && ! [ "$MEMSHADE_1" -ef "$0" ]; then
       MEMSHADE_INHERITED="$MEMSHADE_INHERITED ${MEMSHADE_1##*fd/}"

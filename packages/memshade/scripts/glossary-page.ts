@@ -24,8 +24,8 @@ export function glossaryPage(): string {
   const ids = new Set(MEASURES.map(({ id }) => id));
   return `# Glossary
 
-The words of the reports; \`memshade explain WORD\` prints the same. (Made of \`packages/memshade/src/show/report/glossary-words.ts\` by
-\`node packages/memshade/scripts/write-glossary.ts\`.)
+The words of the reports; \`memshade explain WORD\` prints the same. (Generated from
+\`packages/memshade/src/show/report/glossary-words.ts\` by \`node packages/memshade/scripts/write-glossary.ts\`.)
 
 ## Findings
 
@@ -37,21 +37,21 @@ ${section(GLOSSARY.filter(({ word, advice }) => advice === undefined && !ids.has
 
 ## Measures
 
-The words of \`--by\` and of limits, for runs that were recorded with each tool. An older word that is known in some
-commands only stands with these. What adds up over places is in every view; the rest is in \`top\`, \`check\` and where it is named.
+The words of \`--by\` and of limits, and the runs that have them. An older word that only some commands accept has their
+names in brackets. Every view has the measures that add up over places; the other measures are in \`top\`, \`check\` and the
+commands in brackets. Files of [other viewers](exporting.md) have the name of the column "in files".
 
-| word | also | unit | adds up | what it is | needs |
-| --- | --- | --- | --- | --- | --- |
+| word | also | unit | adds up | what it is | in files | needs |
+| --- | --- | --- | --- | --- | --- | --- |
 ${MEASURES.map(rowOf).join("\n")}
 `;
 }
 
 function rowOf(measure: Measure): string {
   const views = new Map<string, readonly string[]>();
-  for (const alias of measure.aliases ?? []) {
+  for (const alias of measure.aliases ?? [])
     if (typeof alias === "string") views.set(alias, []);
     else views.set(alias.word, [...(views.get(alias.word) ?? []), ...alias.in]);
-  }
   const also = [...views].map(
     ([word, among]) => `\`${word}\`${among.length === 0 ? "" : ` (${among.join(", ")})`}`,
   );
@@ -61,6 +61,7 @@ function rowOf(measure: Measure): string {
     UNITS[measure.unit] ?? measure.unit,
     measure.combine === "sum" ? "yes" : "",
     measure.meaning,
+    measure.combine === "sum" ? `\`${measure.sample?.type ?? measure.id.replaceAll("-", "_")}\`` : "",
     measure.needs,
   ];
   return `| ${cells.join(" | ")} |`;

@@ -8,14 +8,16 @@ const SOURCE = fileURLToPath(new URL("../src", import.meta.url));
 
 const files = readdirSync(SOURCE, { recursive: true, encoding: "utf8" })
   .map((path) => path.replaceAll("\\", "/"))
-  .filter((path) => path.endsWith(".ts") && !path.split("/").includes("assembly"));
+  .filter((path) => path.endsWith(".ts"));
 
+/** Imports of AssemblyScript name files without their extension. */
 function importsOf(path: string): string[] {
   const { importedFiles } = ts.preProcessFile(readFileSync(join(SOURCE, path), "utf8"), true, true);
   return importedFiles
     .map(({ fileName }) => fileName)
     .filter((specifier) => specifier.startsWith("."))
-    .map((specifier) => join(dirname(path), specifier).replaceAll("\\", "/"));
+    .map((specifier) => join(dirname(path), specifier).replaceAll("\\", "/"))
+    .map((target) => (target.endsWith(".ts") ? target : `${target}.ts`));
 }
 
 const imports = new Map(files.map((path) => [path, importsOf(path)]));
@@ -46,6 +48,9 @@ function cycles(): string[][] {
 describe("imports of files", () => {
   it("are found", () => {
     expect(imports.get("code/dwarf/lines/line-table.ts")).toContain("code/dwarf/cursor.ts");
+    expect(imports.get("record/tools/heap/assembly/shapes.ts")).toContain(
+      "record/tools/heap/assembly/live.ts",
+    );
   });
 
   it("never lead back to where they began, types included", () => {

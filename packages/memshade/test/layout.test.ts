@@ -69,9 +69,10 @@ interface SourceFile {
   imports: string[];
 }
 
+/** Reads all files; those of AssemblyScript name the files that they import without extension. */
 function readSources(): SourceFile[] {
   return readdirSync(SOURCE, { recursive: true, encoding: "utf8" })
-    .filter((path) => path.endsWith(".ts") && !path.split(sep).includes("assembly"))
+    .filter((path) => path.endsWith(".ts"))
     .map((path) => path.replaceAll("\\", "/"))
     .map((path) => ({ path, room: roomOf(path), imports: importsOf(path) }));
 }
@@ -127,7 +128,8 @@ function repositoryFiles(): string[] | undefined {
   return stdout.split("\0").filter((path) => path !== "" && existsSync(join(ROOT, path)));
 }
 
-const sources = readSources();
+const everything = readSources();
+const sources = everything.filter(({ path }) => !path.split("/").includes("assembly"));
 
 function foldersIn(path: string): string[] {
   return readdirSync(join(SOURCE, path), { withFileTypes: true })
@@ -146,7 +148,7 @@ describe("the wings of src/", () => {
 
   it("import only what stands above them", () => {
     const order = Object.keys(WINGS);
-    const wrong = sources
+    const wrong = everything
       .filter(({ path }) => !PUBLIC_API.includes(path))
       .flatMap((file) =>
         file.imports
@@ -163,7 +165,7 @@ describe("the wings of src/", () => {
 
   it("have rooms that stand in the order of the table, too", () => {
     const order = Object.entries(WINGS).flatMap(([wing, rooms]) => rooms.map((room) => `${wing}/${room}`));
-    const wrong = sources.flatMap((file) =>
+    const wrong = everything.flatMap((file) =>
       file.imports
         .filter(isRelative)
         .map((specifier) => targetOf(file, specifier))
@@ -257,6 +259,15 @@ describe("the wings of src/", () => {
       expect(readme.trim().split("\n").length, folder).toBeLessThanOrEqual(50);
       expect(readme, folder).toMatch(new RegExp(`^# ${folder.split("/").at(-1)}\n`));
     }
+  });
+
+  it("have a README in every folder of more than 14 files", () => {
+    const folders = everything.map(({ path }) => dirname(path));
+    const large = [...new Set(folders)].filter(
+      (folder) => folders.filter((other) => other === folder).length > 14,
+    );
+    expect(large).toContain("record/native/assembly");
+    expect(large.filter((folder) => !existsSync(join(SOURCE, folder, "README.md")))).toEqual([]);
   });
 
   it("have READMEs that name only files and folders that exist", () => {

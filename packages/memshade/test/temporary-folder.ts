@@ -13,10 +13,9 @@ export default function setup(): () => void {
   process.env.TMPDIR = folder;
   process.env.XDG_CACHE_HOME = join(folder, "cache");
   return () => {
-    for (const [name, value] of Object.entries(before)) {
+    for (const [name, value] of Object.entries(before))
       if (value === undefined) delete process.env[name];
       else process.env[name] = value;
-    }
     rmSync(folder, { recursive: true, force: true });
   };
 }

@@ -1,6 +1,6 @@
 import { CommanderError } from "commander";
 import { say } from "../record/host/run/terminal-line.ts";
-import { explainFailure, oneLine, USER_MISTAKE } from "./failures.ts";
+import { explainFailure, joinLines, USER_MISTAKE } from "./failures.ts";
 import { createProgram, unknownCommand } from "./program.ts";
 
 export async function main(): Promise<void> {
@@ -27,7 +27,7 @@ function explain(error: unknown): number {
   }
   const [, unknown] = /^error: unknown option '(--[a-z-]+)/.exec(error.message) ?? [];
   const hint = unknown === undefined ? undefined : INSTEAD[unknown];
-  say(oneLine(error.message.replace(/^error: /, "")) + (hint === undefined ? "" : `: ${hint}`));
+  say(joinLines(error.message.replace(/^error: /, "")) + (hint === undefined ? "" : `: ${hint}`));
   return USER_MISTAKE;
 }
 

@@ -17,7 +17,7 @@ const SIGNAL_BASE = 128;
 /** Prints an error, in one line unless it is a defect, and returns the exit code. */
 export function explainFailure(error: unknown): number {
   if (error instanceof UserError || error instanceof FormatError) {
-    say(oneLine(error.message));
+    say(joinLines(error.message));
     return USER_MISTAKE;
   }
   if (error instanceof EndedBySignal) {
@@ -46,6 +46,6 @@ function isRefusal(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && syscall !== undefined && path !== undefined;
 }
 
-export function oneLine(text: string): string {
+export function joinLines(text: string): string {
   return text.trim().replace(/\s*\n\s*/g, " ");
 }

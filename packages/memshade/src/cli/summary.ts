@@ -41,7 +41,7 @@ export async function summaryLines(folder: string, target = targetOf(2)): Promis
   if (bytes > MOST_BYTES) return [laterLine(folder, bytes)];
   const damage = new Set<string>();
   const names = new RunNames();
-  const tools = await toolsOf(folder, { names, tellDamage: (sentence) => damage.add(sentence) });
+  const tools = await toolsOf(folder, { names, reportDamage: (sentence) => damage.add(sentence) });
   names.write(folder);
   return [...findingsInLines(tools, folder, target), ...damage];
 }
@@ -67,7 +67,7 @@ function findingsInLines(tools: RecordedTools, folder: string, target: TextTarge
   if (summary.length > 0)
     return [
       ...summary.map(({ line, advice }) => [line, ...advice].join("\n")),
-      whatNext(folder, summary[0]!.kind),
+      furtherCommands(folder, summary[0]!.kind),
       ...reachLines(tools),
     ];
   if (isHeapUnseen(tools)) return [NOTHING_KNOWN];
@@ -103,7 +103,7 @@ function laterLine(folder: string, bytes: number): string {
 }
 
 /** Returns the commands that show all of the run and explain the first finding. */
-function whatNext(folder: string, kind: string): string {
+function furtherCommands(folder: string, kind: string): string {
   return `details: memshade report ${runInShell(folder)}; meaning: memshade explain ${kind}`;
 }
 

@@ -236,7 +236,8 @@ function objectsOptionsOf({ fields, contexts, sampleBytes, references, tool }: T
   return { fields, contexts, sampleBytes, references };
 }
 
-const DEFAULT_INTERVAL_NS = 20e6;
+/** Length of an interval of time, unless the user gives another. */
+export const DEFAULT_INTERVAL_NS = 20e6;
 
 function workingSetOptionsOf(flags: ToolFlags): WorkingSetOptions {
   const { interval, cpuTime, maxIntervals } = flags;

@@ -24,8 +24,7 @@ interface ObjectNames {
 
 const VERSION = 1;
 
-/** A stored frame: names and files are indices of texts, −1 for none. */
-type KeptFrame = [
+type StoredFrame = [
   name: number,
   linkageName: number,
   file: number,
@@ -36,17 +35,25 @@ type KeptFrame = [
 ];
 const FLAG = { inlined: 1, handsOutMemory: 2, approximate: 4 } as const;
 
-interface KeptNames {
+interface StoredNames {
+  /** Name and version of the format. */
   schema: string;
   version: number;
+  /** Names and paths. */
   texts: string[];
-  frames: KeptFrame[];
+  /**
+   * Frames. Names and the file are indices of texts (−1: none); lines and columns count from 1 (0: none). Flags: 1
+   * inlined, 2 allocates for others, 4 line of an earlier position.
+   */
+  frames: StoredFrame[];
+  /** Objects of the program. */
   objects: {
     /** Start of the object, as in run.json. */
     start: string;
+    /** Sentences about missing debug information. */
     missing: string[];
     /**
-     * Address, its frames, and the start of its function by unwind tables and by symbols; null for a value
+     * Code positions by address: address, its frames, and the start of its function by unwind tables and by symbols; null for a value
      * that was not requested.
      */
     places: [address: number, frames: number[] | null, start: number | null, symbolStart: number | null][];
@@ -83,7 +90,7 @@ export class RunNames {
     writeWholeFile(path.join(folder, NAMES_FILE), (file) => file.write(`${text}\n`));
   }
 
-  #toStored(): KeptNames {
+  #toStored(): StoredNames {
     const texts = new Numbers<string>();
     const frames = new Numbers<string>();
     const numberOf = (text: string | undefined): number => (text === undefined ? -1 : texts.numberOf(text));
@@ -92,7 +99,7 @@ export class RunNames {
         (frame.inlined ? FLAG.inlined : 0) |
         (frame.handsOutMemory ? FLAG.handsOutMemory : 0) |
         (frame.approximate ? FLAG.approximate : 0);
-      const stored: KeptFrame = [
+      const stored: StoredFrame = [
         ...([frame.function, frame.linkageName, frame.file].map(numberOf) as [number, number, number]),
         ...([frame.line, frame.column, frame.startLine] as const),
         flags,
@@ -104,7 +111,7 @@ export class RunNames {
       missing: [...missing],
       places: [...places]
         .sort(([a], [b]) => a - b)
-        .map(([address, place]): KeptNames["objects"][number]["places"][number] => [
+        .map(([address, place]): StoredNames["objects"][number]["places"][number] => [
           address,
           place.frames?.map(frameOf) ?? null,
           place.start ?? null,
@@ -115,7 +122,7 @@ export class RunNames {
       schema: NAMES_SCHEMA,
       version: VERSION,
       texts: texts.values,
-      frames: frames.values.map((text) => JSON.parse(text) as KeptFrame),
+      frames: frames.values.map((text) => JSON.parse(text) as StoredFrame),
       objects,
     };
   }
@@ -128,7 +135,7 @@ export class RunNames {
     const file = path.join(folder, NAMES_FILE);
     if (!fs.existsSync(file)) return undefined;
     try {
-      const stored = JSON.parse(readRegular(file).toString()) as KeptNames;
+      const stored = JSON.parse(readRegular(file).toString()) as StoredNames;
       return stored.schema === NAMES_SCHEMA && stored.version === VERSION
         ? RunNames.#fromStored(stored)
         : undefined;
@@ -137,7 +144,7 @@ export class RunNames {
     }
   }
 
-  static #fromStored({ texts, frames, objects }: KeptNames): RunNames {
+  static #fromStored({ texts, frames, objects }: StoredNames): RunNames {
     const names = new RunNames();
     const textOf = (number: number): string | undefined => {
       if (number === -1) return undefined;

@@ -62,7 +62,7 @@ export interface OriginalPlaces {
   /** Folders and files from the user, which are searched first. */
   readonly binaryPaths?: readonly string[] | undefined;
   /** Receives a sentence if names and lines of a module are damaged. */
-  readonly tellDamage?: ((sentence: string) => void) | undefined;
+  readonly reportDamage?: ((sentence: string) => void) | undefined;
   readonly names?: RunNames | undefined;
   /** Opened objects, shared with other runs. */
   readonly opened?: Map<string, OpenedObject | undefined> | undefined;
@@ -215,8 +215,8 @@ export class RunSymbols {
     { file, object }: { file: string; object: ObjectFile },
     finder?: ObjectFinder,
   ): FileSymbolizer {
-    const tellDamage = (end: string) => this.#places.tellDamage?.(`${path.basename(file)} ${end}`);
-    const options = { demangle: loadDemangler(), tellDamage, ...(finder === undefined ? {} : { finder }) };
+    const reportDamage = (end: string) => this.#places.reportDamage?.(`${path.basename(file)} ${end}`);
+    const options = { demangle: loadDemangler(), reportDamage, ...(finder === undefined ? {} : { finder }) };
     return loadSymbolizer({ path: file, object }, options);
   }
 

@@ -63,7 +63,7 @@ export const SHELVES: Readonly<Record<ReportedTool, ToolShelf>> = {
       waste: (input, places) => {
         const waste = loadWaste(input, places);
         if (waste !== undefined) return waste;
-        throw new UserError(`--tool waste needs a run that was recorded with it: ${input} is none`);
+        throw new UserError(`--tool waste needs a run that was recorded with it: ${input} is not such a run`);
       },
     },
   },

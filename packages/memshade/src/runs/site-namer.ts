@@ -1,4 +1,4 @@
-import { partitionPoint } from "../ground/bytes/partition-point.ts";
+import { partitionPoint } from "../ground/bytes/columns.ts";
 import type { ModuleSymbols } from "../names/symbolize/run-lines.ts";
 import type { Run, RunModule } from "../profile/model/run.ts";
 import type { SampleFrame } from "../profile/model/sample-profile.ts";

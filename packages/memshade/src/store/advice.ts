@@ -11,12 +11,11 @@ import {
 import { sqlText } from "../explain/fleet/statements.ts";
 import type { PartFrame } from "../explain/fleet/trend.ts";
 import { UserError } from "../ground/bytes/errors.ts";
+import { LINE_BYTES } from "../ground/bytes/sizes.ts";
 import { counted } from "../profile/model/counted.ts";
 import type { StoreDatabase } from "./database.ts";
 import { namedFrames } from "./frames.ts";
 import { onlyProject } from "./projects.ts";
-
-const LINE_BYTES = 64;
 
 export interface StoreAdvice {
   /** Advice, the largest saving first. */
@@ -72,7 +71,7 @@ export async function adviceOf(
   );
   if (places.size === 0 && owners.rows.length === 0)
     throw new UserError(
-      "no run has the layout of its data: record with --tool waste, or with --tool workingset --who",
+      "no run has recorded how its blocks are used: record with --tool waste, or with --tool workingset --who",
     );
   const used = owners.rows.map(
     ([run, interval, site, lines, touched, bytes]): OwnerRow => ({

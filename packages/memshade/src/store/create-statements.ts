@@ -15,7 +15,7 @@ const CLICKHOUSE_TYPES: Readonly<Record<StoreType, string>> = {
 
 const FOLDERS = { day: "project=*/day=*/", project: "project=*/", nothing: "" } as const;
 
-/** Returns statements that define a store's tables in an engine, and the prepared questions as text. */
+/** Returns statements that define a store's tables in an engine, and its prepared queries, as text. */
 export function createStatements(dialect: Dialect, store: string): string {
   const tables = STORE_TABLES.map((table) => {
     const files = `${store}/${table.name}/${FOLDERS[table.by]}*.parquet`;

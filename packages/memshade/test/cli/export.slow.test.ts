@@ -155,7 +155,7 @@ describe("memshade export", () => {
     [["--format", "heapprofile", "--by", "count"], "heapprofile files hold bytes: --by takes one of bytes, "],
     [["--format", "dhat", "--by", "peak"], "leave out --by"],
     [["--format", "csv"], "no heap over time: --format csv needs a run of memshade with the heap tool"],
-    [["--format", "chrome-trace", "--tool", "waste"], "waste has no time"],
+    [["--format", "chrome-trace", "--tool", "waste"], "waste has none"],
     [["--format", "chrome-trace", "--by", "peak"], "have no stacks: leave out --by"],
     [["--format", "folded", "-o", "/nowhere/heap.folded"], "cannot write /nowhere/heap.folded: "],
     [["--format", "folded", "-o", os.tmpdir()], "it is a folder"],

@@ -116,7 +116,7 @@ describe("mistakes", () => {
   });
 
   it("of a tool that the run was recorded without, or of no run at all", async () => {
-    const without = `--tool waste needs a run that was recorded with it: ${run} is none`;
+    const without = `--tool waste needs a run that was recorded with it: ${run} is not such a run`;
     await expect(memshade("report", run, "--tool", "waste")).rejects.toThrow(new UserError(without));
     const nowhere = path.join(run, "nowhere");
     const message = `${nowhere}: there is no such file or directory`;
@@ -195,9 +195,7 @@ describe("mistakes", () => {
     fs.copyFileSync(path.join(run, "heap.memprofraw"), path.join(folder, "heap.memprofraw"));
     fs.writeFileSync(path.join(folder, "run.json"), JSON.stringify(description));
     await expect(memshade("top", folder, "--by", "lost")).rejects.toThrow(
-      new UserError(
-        `--by lost is not known of ${folder}: the memory was not searched for pointers to blocks`,
-      ),
+      new UserError(`--by lost is unknown for ${folder}: the memory was not searched for pointers to blocks`),
     );
   });
 
@@ -320,7 +318,7 @@ describe("what a run took", () => {
   const cost = { peakBytes: 939 << 20, processorMs: 5210, rewritingMs: 2100, profileMs: 88 };
   const measured = JSON.stringify({ schema: "memshade-measured", version: 1, ...cost });
   const PROCESS =
-    "process took 939 MiB at its peak and 5.21 s of processor time, program and profiler together; " +
+    "process used 939 MiB at its peak and 5.21 s of processor time, program and profiler together; " +
     "2.1 s of that rewrote modules and 88 ms made the profile";
 
   /** A run of all tools, with a file of measurements if `text` is given. */
@@ -378,7 +376,7 @@ describe("what a run took", () => {
       const folder = folderWith(text, names);
       for (const tool of ["heap", "waste", "workingset"]) {
         const report = await memshade("report", folder, "--tool", tool);
-        expect(flowing(report)).toContain("took 41.0 mib of shadow memory and tables");
+        expect(flowing(report)).toContain("used 41.0 mib for shadow memory and tables");
         expect(flowing(report)).not.toContain("processor time, program");
         const json = JSON.parse(await memshade("report", folder, "--tool", tool, "--json"));
         expect(json.presence).toEqual({ ...presence, process: null, memory: null });

@@ -75,15 +75,15 @@ describe("commands in the documentation", () => {
     expect(examples.length).toBeGreaterThan(100);
   });
 
-  it("are taken, with every option and choice that they are shown with", async () => {
+  it("are accepted by the command line, with every option and choice shown", async () => {
     expect(await refused(shown)).toEqual([]);
   });
 
-  it("are taken, those of the examples in help too", async () => {
+  it("are accepted by the command line, and so are the examples of --help", async () => {
     expect(await refused(examples)).toEqual([]);
   });
 
-  it("are the only ones that the options in it belong to", () => {
+  it("name only options that exist", () => {
     const known = new Set(["--help", ...commands.flatMap(({ options }) => options.map(({ long }) => long))]);
     const unknown = PAGES.filter((page) => page.startsWith("docs/") || page === "README.md").flatMap((page) =>
       [...readFileSync(`${ROOT}${page}`, "utf8").matchAll(/`([^`\n]+)`/g)]

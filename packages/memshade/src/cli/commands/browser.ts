@@ -9,7 +9,7 @@ import type { ToolOptions } from "../../record/tools/run-options.ts";
 import { collect } from "../collect.ts";
 import { endProcess } from "../end-process.ts";
 import { saySummary } from "../end-summary.ts";
-import { oneLine } from "../failures.ts";
+import { joinLines } from "../failures.ts";
 import {
   addHostStacksOption,
   addLearnOption,
@@ -117,7 +117,7 @@ async function saySummaryAndPage(folder: string): Promise<void> {
     say(`report page: ${pathToFileURL(await writeReportPage(folder)).href}`);
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
-    say(oneLine(error.message));
+    say(joinLines(error.message));
   }
 }
 

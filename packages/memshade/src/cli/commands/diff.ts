@@ -9,7 +9,7 @@ import { chosenSides } from "../chosen-run.ts";
 import { type DiffOptions, isCompared, runDiff } from "../diff/run-diff.ts";
 import { print } from "../line-input.ts";
 import { pageOfDiff } from "../report/diff-page.ts";
-import { askedPage } from "../report/html-options.ts";
+import { requestedPage } from "../report/html-options.ts";
 import { writePage } from "../report/write-page.ts";
 import {
   addShared,
@@ -60,7 +60,7 @@ export function addDiffCommand(program: Command): void {
     )
     .argument("[new]", "run or profile to compare with it; may be of another format, or several")
     .option("--by <key>", measuresByTool(isCompared, "diff").join("; "), (text: string) =>
-      measureOfWord(text, "diff", "--by", { isOffered: isCompared }),
+      measureOfWord(text, "diff", { isOffered: isCompared }),
     )
     .addOption(toolOption(" (default: all that both runs have)"))
     .option("--group <what>", GROUPINGS.join(", "), (text) => parseChoice("--group", GROUPINGS, text), "site")
@@ -73,7 +73,7 @@ export function addDiffCommand(program: Command): void {
   addShared(command, "wide", "lines", ...READ_OPTIONS, "json", ...PAGE_OPTIONS, "binaryPath", "color")
     .addHelpText("after", EXAMPLES)
     .action(async (old: string | undefined, compared: string | undefined, options: DiffOptions) => {
-      const html = askedPage(options);
+      const html = requestedPage(options);
       if (html !== undefined && options.json === true)
         throw new UserError("--html writes a page and --json prints: give one of them");
       const inputs = await chosenSides(old, compared);

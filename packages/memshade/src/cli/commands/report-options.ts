@@ -28,7 +28,7 @@ export interface Terminal {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly columns?: number | undefined;
   /** Sentences that an earlier part of the same report has printed. */
-  readonly said?: Set<string>;
+  readonly printedSentences?: Set<string>;
 }
 
 export interface ScreenFlags extends FrameFlags {
@@ -169,7 +169,7 @@ export function screenOptions(
     isWide: wide,
     allFrames,
     callerLines: lines,
-    said: terminal.said,
+    printedSentences: terminal.printedSentences,
   };
 }
 

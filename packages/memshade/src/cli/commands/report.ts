@@ -12,14 +12,14 @@ import { joined, plainText, reportParts, type Shown } from "../../runs/report/re
 import { modulePathsOf } from "../../runs/run-of-folder.ts";
 import type { ReportedTool } from "../../runs/shelves.ts";
 import { createSourceReader } from "../../runs/source.ts";
-import { findingsJson } from "../../show/report/json/findings.ts";
+import { type FindingJson, findingsJson } from "../../show/report/json/findings.ts";
 import { sourceLinesJson } from "../../show/report/json/source-lines.ts";
 import type { ColorChoice } from "../../show/report/terminal/common/paint.ts";
 import { sourceReport } from "../../show/report/terminal/common/source-report.ts";
 import { chosenRun } from "../chosen-run.ts";
 import { addHotColdOptions, type HotColdFlags, thresholdsOf } from "../hot-cold-options.ts";
 import { print } from "../line-input.ts";
-import { askedPage, type HtmlFlags, runBehindHtml } from "../report/html-options.ts";
+import { type HtmlFlags, requestedPage, runBehindHtml } from "../report/html-options.ts";
 import { reportedTools } from "../report/reported-tools.ts";
 import { writePage } from "../report/write-page.ts";
 import {
@@ -110,7 +110,7 @@ async function* runReport(
 ): AsyncGenerator<string, void, undefined> {
   if (options.json && options.csv)
     throw new UserError("--json and --csv are two forms of one report: give one of them");
-  const html = askedPage(options);
+  const html = requestedPage(options);
   const { json, csv, source, compat } = options;
   if (html !== undefined && (json || csv || source || compat !== undefined))
     throw new UserError(
@@ -138,7 +138,7 @@ async function* runReport(
     return;
   }
   const isOneDocument = options.json === true && tools.length > 1;
-  const screen = screenOptions(options, { ...terminal, said: new Set() });
+  const screen = screenOptions(options, { ...terminal, printedSentences: new Set() });
   const parts = reportParts(loaded, input, { ...rowOptions, screen, json, csv, compat });
   if (isOneDocument) {
     const texts = parts.map(({ tool, print }) => [tool, JSON.parse([...print(undefined)].join(""))]);
@@ -148,10 +148,24 @@ async function* runReport(
   yield* joined(parts, findings);
 }
 
+/** Reports of several tools in one document. */
+interface RunReportJson {
+  /** Name and version of the format. */
+  schema: "memshade-run-report";
+  version: 1;
+  /** Run, as named on the command line. */
+  input: string;
+  /** Findings of all tools. */
+  summary: readonly FindingJson[] | undefined;
+  /** Report of each tool, by its name (`heap`, `waste`, `workingset`, `objects`, `cpu`). */
+  tools: { readonly [tool: string]: unknown };
+}
+
 /** Returns the reports of several tools as one JSON document (docs/report-json.md). */
 function runReportJson(input: string, findings: Shown, tools: Readonly<Record<string, unknown>>): string {
   const summary = findings && findingsJson(findings);
-  return `${JSON.stringify({ schema: "memshade-run-report", version: 1, input, summary, tools }, null, 2)}\n`;
+  const report: RunReportJson = { schema: "memshade-run-report", version: 1, input, summary, tools };
+  return `${JSON.stringify(report, null, 2)}\n`;
 }
 
 /** Yields the source lines of each recorded tool, one after the other; as JSON in one document. */

@@ -18,6 +18,7 @@ import {
   addLearnOption,
   addOutOption,
   addToolOptions,
+  DEFAULT_INTERVAL_NS,
   parseBytes,
   parseSampleRate,
   type ToolFlags,
@@ -215,7 +216,6 @@ function isCounting(flags: RunFlags): boolean {
   return hasIntervals(flags) && flags.interval?.unit === "accesses";
 }
 
-const NATIVE_INTERVAL_NS = 20e6;
 const MOST_INTERVALS = 512;
 
 /** @throws UserError for options of intervals that do not fit */
@@ -235,7 +235,7 @@ function nativeIntervalsOf(flags: RunFlags): NativeRun["intervals"] {
   if (most % 2 !== 0 || most < 8)
     throw new UserError("the number of intervals to keep must be even, and 8 at least");
   return {
-    interval: interval?.length ?? NATIVE_INTERVAL_NS,
+    interval: interval?.length ?? DEFAULT_INTERVAL_NS,
     maxIntervals: most,
     unit: isCounting(flags) ? "accesses" : cpuTime === true ? "cpu" : "wall",
     adaptive: interval === undefined,

@@ -174,7 +174,7 @@ function addSql(store: Command): void {
 
 function measureOf(text: string): FleetMeasure {
   const isOffered = ({ id }: Measure) => FLEET_MEASURES.some(({ key }) => key === id);
-  return findFleetMeasure(measureOfWord(text, "trend", "--by", { isOffered }).id)!;
+  return findFleetMeasure(measureOfWord(text, "trend", { isOffered }).id)!;
 }
 
 function shareOf(text: string): number {

@@ -76,13 +76,13 @@ Examples:
   memshade top memshade.out/app.4711 --by new --group path
       calls during which new lines were touched (--tool workingset)
   memshade top memshade.out/app.4711 --by share
-      who allocated the working set (--tool workingset --who)
+      allocation sites of the working set (--tool workingset --who)
   memshade top memshade.out/app.4711 --by first-touch
-      who touches lines first (--tool workingset --who)
+      code that touches lines first (--tool workingset --who)
   memshade top memshade.out/app.4711 --by fill
-      who uses few bytes of the lines it touches (--tool workingset --who)
+      code that uses few bytes of the lines it touches (--tool workingset --who)
   memshade top memshade.out/app.4711 --by object-bytes
-      who makes garbage-collected objects (--tool objects)`;
+      code that makes garbage-collected objects (--tool objects)`;
 
 export function addTopCommand(program: Command): void {
   const keys = [...measuresByTool(() => true, "top"), `pairs: ${Object.keys(PAIRS).join(", ")}`].join("; ");
@@ -106,7 +106,7 @@ export function addTopCommand(program: Command): void {
 }
 
 function parseKey(text: string): string {
-  if (!Object.hasOwn(PAIRS, text)) measureOfWord(text, "top", "--by");
+  if (!Object.hasOwn(PAIRS, text)) measureOfWord(text, "top");
   return text;
 }
 
@@ -121,7 +121,7 @@ export async function runTop(input: string, options: TopOptions, terminal: Termi
   const profiles = await loadPart(input, part, readOptions(options));
   const measure = by === undefined ? knownMeasures(tool, profiles)[0] : measureOfTop(by);
   const unknown = measure?.unknown?.(profiles);
-  if (unknown !== undefined) throw new UserError(`--by ${measure!.id} is not known of ${input}: ${unknown}`);
+  if (unknown !== undefined) throw new UserError(`--by ${measure!.id} is unknown for ${input}: ${unknown}`);
   const isFirstLast = by !== undefined && isReversed(measure!, by, "top") !== reverse;
   const order = (by === undefined ? reverse : isFirstLast) ? "smallest" : "largest";
   const ranking = measure && rankMeasure(measure, profiles, group, order);
@@ -174,7 +174,7 @@ async function topPairs(input: string, by: string, options: TopOptions, terminal
   const { waste } = await loadPart(input, "waste", readOptions(options));
   if (waste!.pairs === undefined)
     throw new UserError(
-      `--by ${by} needs a run of a WebAssembly program with --tool waste --pairs: ${input} is none`,
+      `--by ${by} needs a run of a WebAssembly program with --tool waste --pairs: ${input} is not such a run`,
     );
   if (reverse === true) throw new UserError(`--by ${by} cannot be reversed: leave out --reverse`);
   const pairs = rankPairs(waste!, table);

@@ -57,14 +57,14 @@ export interface TreeOptions extends ReadFlags {
 
 const EXAMPLES = `
 Examples:
-  memshade tree --by left                who allocated what is live at the end
+  memshade tree --by left                calls that allocated the blocks live at the end
   memshade tree memshade.out/app.4711 --by peak --depth 4
   memshade tree memshade.out/app.4711 --by left --invert
       allocation sites, with their callers below
   memshade tree memshade.out/app.4711 --by dead --group function
       dead stores (run with --tool waste --contexts)
   memshade tree memshade.out/app.4711 --tool workingset --by share
-      who owns the working set (run with --tool workingset --who)
+      sites that own the working set (run with --tool workingset --who)
   memshade tree server.memprofdata --binary-path ./server | less
   memshade tree perf.data --invert       samples of a native program
   memshade tree memshade.out/app.4711 --by peak --json > tree.json
@@ -134,7 +134,7 @@ async function chosenStacks(input: string, options: TreeOptions): Promise<Weight
   const measure =
     by === undefined || ofSamples !== undefined
       ? undefined
-      : measureOfWord(by, "tree", "--by", { tool: ofMeasures, isOffered: isAdditive });
+      : measureOfWord(by, "tree", { tool: ofMeasures, isOffered: isAdditive });
   const ofWord = ofSamples ?? (measure && recordedWith(measure.tool));
   if (tool !== undefined && ofWord !== undefined && tool !== ofWord)
     throw new UserError(`--by ${by} is a measure of --tool ${ofWord}, not of ${tool}`);
@@ -147,7 +147,8 @@ async function chosenStacks(input: string, options: TreeOptions): Promise<Weight
   }
   const part = measure?.tool ?? chosen;
   const stacks = stacksOfPart(part, await loadPart(input, part, readOptions(options)));
-  if (stacks === undefined) throw new UserError(`--by ${by} needs ${measure!.needs}: ${input} is none`);
+  if (stacks === undefined)
+    throw new UserError(`--by ${by} needs ${measure!.needs}: ${input} is not such a run`);
   return stacks;
 }
 
@@ -168,7 +169,7 @@ function chosenMetric(input: string, { tool, metrics }: WeightedStacks, { by }: 
   const metric = metrics.find((candidate) => candidate.key === key);
   if (metric !== undefined) return metric;
   throw new UserError(
-    `--by ${by} is not known of ${input}: it has ${metrics.map((candidate) => candidate.key).join(", ")}`,
+    `--by ${by} is unknown for ${input}: it has ${metrics.map((candidate) => candidate.key).join(", ")}`,
   );
 }
 

@@ -126,7 +126,10 @@ export async function runDiff(
     findings: diffFindings(before!, after!, renamed),
     renamed,
   };
-  const comparisonOptions = { ...options, screen: screenOptions(options, { ...terminal, said: new Set() }) };
+  const comparisonOptions = {
+    ...options,
+    screen: screenOptions(options, { ...terminal, printedSentences: new Set() }),
+  };
   const compare = (by: Measure, isWhole: boolean) =>
     (OWN_COMPARISONS[by.tool] ?? comparePlaces)(compared, by, comparisonOptions, isWhole);
   const runs = [...old!, ...now!];

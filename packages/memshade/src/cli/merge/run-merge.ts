@@ -8,7 +8,7 @@ import { type ConvertedProfile, convertProfile } from "../../names/memprof/conve
 import { type InputMerger, type MergeFields, nodeDeflate } from "../../names/memprof/input-merger.ts";
 import { explained } from "../../names/memprof/input-reader.ts";
 import { expandInputs, type MergeInput, withContentOfPipe } from "../../names/memprof/inputs.ts";
-import { leftOutOf } from "../../names/memprof/left-out.ts";
+import { omittedData } from "../../names/memprof/left-out.ts";
 import { mergeInputs } from "../../names/memprof/merge-profiles.ts";
 import { TemporaryFile } from "../../names/memprof/temporary-file.ts";
 import { writePieces } from "../../names/memprof/write-pieces.ts";
@@ -130,7 +130,7 @@ function refuseLosses(inputs: readonly MergeInput[], { force, skipBad }: MergeFl
 
 function lossesOf(input: MergeInput, isSkipped: boolean): string[] {
   try {
-    return leftOutOf(input);
+    return omittedData(input);
   } catch (error) {
     // The reader of the file reports the error.
     if (isSkipped && error instanceof UserError) return [];

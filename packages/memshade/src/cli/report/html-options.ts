@@ -9,7 +9,7 @@ export interface HtmlFlags {
 }
 
 /** Returns the requested page's name or `true`; undefined if no page was requested. */
-export function askedPage({ html, open, htmlSources }: HtmlFlags): HtmlOption | undefined {
+export function requestedPage({ html, open, htmlSources }: HtmlFlags): HtmlOption | undefined {
   return html ?? (open === true || htmlSources !== undefined ? true : undefined);
 }
 

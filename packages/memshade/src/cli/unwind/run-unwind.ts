@@ -54,7 +54,7 @@ export async function runUnwind(input: string, options: UnwindOptions): Promise<
       const { page, text } = await pageOfDump(dump, options);
       const isStream = input === "-" && (options.html ?? true) === true;
       if (isStream)
-        throw new UserError("--html needs a name for what comes from standard input: --html FILE");
+        throw new UserError("--html needs the name of a page if the input is standard input: --html FILE");
       await writePage(page, text, {
         file: pagePath(options.html ?? true, input),
         inputs: [input],
@@ -87,7 +87,7 @@ function checkOptions(options: UnwindOptions): void {
   if (addresses && format !== "text")
     throw new UserError("--addresses prints text; --samples --format json has them too");
   if (event !== undefined && (addresses || stats))
-    throw new UserError("--event goes with what names samples, not with --addresses or --stats");
+    throw new UserError("--event chooses samples: leave out --addresses and --stats");
   if (sysroot !== undefined && !existsSync(sysroot))
     throw new UserError(`--sysroot ${sysroot}: there is no such folder`);
 }

@@ -102,7 +102,7 @@ function accessVector(body: BodyLowering, name: string, type: FuncType): void {
   builder.add("vector store", NONE, [processPlace(body, stack.pop()), value], { bytes: 16 });
 }
 
-/** Place in the process that an entry addresses. The 64 bits wrap as those of the machine do. */
+/** Returns the place in the process that an entry addresses. The 64 bits wrap as those of the machine do. */
 function processPlace({ stack }: BodyLowering, entry: Entry): Address {
   if (typeof entry === "object" && entry.kind === "sum" && entry.wide) return entry.address;
   return { kind: "address", base: stack.value(entry), index: NONE, scale: 1, displacement: 0, linear: false };

@@ -79,8 +79,8 @@ const TABLE: readonly string[] = [
 let subset: ReadonlyMap<number, Lowering> | undefined;
 
 /**
- * Lowering of each supported instruction, by its id. The map is built at the first call, so that importing the
- * module stays cheap.
+ * Returns the lowering of each supported instruction, by its id. The map is built at the first call, so that
+ * importing the module stays cheap.
  */
 export function loweringsById(): ReadonlyMap<number, Lowering> {
   subset ??= new Map([...TABLE.flatMap(rowsOf), ...accesses()]);

@@ -93,7 +93,8 @@ export interface DwarfSource {
   /** Returns a section that can be read in pieces, or undefined if it can be read only as a whole. */
   sectionInPieces?(name: string): PiecewiseBytes | undefined;
   /**
-   * Index of the program's section (relocatable objects only) to which the address at an offset of a section belongs.
+   * Returns the index of the program's section (relocatable objects only) to which the address at an offset
+   * of a section belongs.
    */
   targetSection?(name: string, offset: number): number | undefined;
 }
@@ -155,8 +156,8 @@ export class DwarfSections {
   }
 
   /**
-   * Section of the program to which the address at an offset of a section belongs, if each section has its own
-   * addresses.
+   * Returns the section of the program to which the address at an offset of a section belongs, if each
+   * section has its own addresses.
    */
   targetSection(name: string, offset: number): number | undefined {
     return this.isSplit ? undefined : this.source.targetSection?.(name, offset);
@@ -417,7 +418,7 @@ export class Die {
     }
   }
 
-  /** Exact 64-bit value of an attribute of eight bytes. */
+  /** Returns the exact 64-bit value of an attribute of eight bytes. */
   big64(attribute: number): bigint | undefined {
     const place = this.abbreviation.attributes.indexOf(attribute);
     if (place < 0) return undefined;
@@ -428,7 +429,10 @@ export class Die {
     return cursor.big64();
   }
 
-  /** Entry that an attribute refers to; undefined if the attribute is absent or refers to no entry. */
+  /**
+   * Returns the entry that an attribute refers to; undefined if the attribute is absent or refers to no
+   * entry.
+   */
   reference(attribute: number): Die | undefined {
     const value = this.find(attribute);
     if (value === undefined) return undefined;

@@ -1,5 +1,6 @@
+import { partitionPoint } from "../../ground/bytes/columns.ts";
 import { FormatError } from "../../ground/bytes/errors.ts";
-import { partitionPoint } from "../../ground/bytes/partition-point.ts";
+import { viewOf } from "../../ground/bytes/numbers.ts";
 import * as dw from "./constants.ts";
 import { Cursor } from "./cursor.ts";
 import {
@@ -97,7 +98,7 @@ export class DwarfFile extends DwarfSections implements FileOfEntries {
     return this.#packageIndex;
   }
 
-  /** Entry of a type by its signature. Units of `.debug_types` (version 4) are not included. */
+  /** Returns the entry of a type by its signature. Units of `.debug_types` (version 4) are not included. */
   typeUnitDie(signature: bigint | undefined): Die | undefined {
     if (signature === undefined) return undefined;
     this.#typeUnits ??= new Map(
@@ -110,10 +111,10 @@ export class DwarfFile extends DwarfSections implements FileOfEntries {
   }
 }
 
-/** Start of the unit after one of an unknown kind, if the length is plausible. */
+/** Returns the end of a unit of an unknown kind, where the next unit starts, if its length is plausible. */
 function skipUnit(info: Uint8Array, offset: number): number | undefined {
   if (offset + 4 > info.length) return undefined;
-  const view = new DataView(info.buffer, info.byteOffset, info.byteLength);
+  const view = viewOf(info);
   const length = view.getUint32(offset, true);
   const next = offset + 4 + length;
   return length >= 2 && length < 0xfffffff0 && next < info.length ? next : undefined;

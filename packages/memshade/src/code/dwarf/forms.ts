@@ -116,7 +116,10 @@ export function skipSized(cursor: Cursor, size: number, encoding: Encoding): voi
   }
 }
 
-/** Size of an indirect form's value. An indirect form that leads to another one is refused, since it could loop. */
+/**
+ * Returns the size of an indirect form's value. An indirect form that leads to another one is refused, since
+ * it could loop.
+ */
 function indirectSize(form: number, cursor: Cursor, encoding: Encoding): number {
   if (form !== dw.DW_FORM_indirect && form !== dw.DW_FORM_implicit_const) return formSize(form, encoding);
   throw new FormatError("malformed", cursor.position, cursor.construct, "an indirect form without a value");

@@ -88,7 +88,7 @@ function isSize(parameter: Die): boolean {
   );
 }
 
-/** Type of an entry, with typedefs and qualifiers removed. */
+/** Returns the type of an entry, with typedefs and qualifiers removed. */
 function typeOf(die: Die): Die | undefined {
   const last = chainOf(die).at(-1);
   return last === undefined || THIN.has(last.tag) ? undefined : last;

@@ -5,8 +5,8 @@ import type { Die, Unit } from "./die.ts";
 import type { FormValue } from "./forms.ts";
 
 /**
- * Location expressions of a variable: the one of its entry, or those of its location list, as far as they are
- * readable.
+ * Returns the location expressions of a variable: the one of its entry, or those of its location list, as far
+ * as they are readable.
  */
 export function locationExpressions(die: Die): Uint8Array[] {
   const value = die.find(dw.DW_AT_location);

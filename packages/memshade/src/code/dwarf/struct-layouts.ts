@@ -87,7 +87,7 @@ export interface MemberEntry {
   readonly type: Die | undefined;
 }
 
-/** Kind of a type's entry; undefined for anything but a struct, class or union. */
+/** Returns the kind of a type's entry; undefined for anything but a struct, class or union. */
 export function kindOfStruct(type: Die): StructLayout["kind"] | undefined {
   return KINDS[type.tag];
 }

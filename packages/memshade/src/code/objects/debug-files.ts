@@ -102,7 +102,7 @@ function resolve(directory: string, path: string): string {
   return path.startsWith("/") || directory === "" || directory === "." ? path : below(directory, path);
 }
 
-/** Path of `path` inside of `directory`, even if `path` is absolute. */
+/** Returns the path of `path` inside of `directory`, even if `path` is absolute. */
 function below(directory: string, path: string): string {
   return `${directory.replace(/\/+$/, "")}/${path.replace(/^\/+/, "")}`;
 }

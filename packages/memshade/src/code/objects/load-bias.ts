@@ -5,11 +5,12 @@ const PF_X = 1;
 const PAGE_SIZES = [0x1000, 0x4000, 0x1_0000];
 
 /**
- * Load bias of a mapped piece of an object: its address in the process minus its address in the object.
+ * Returns the load bias of a mapped piece of an object: its address in the process minus its address in the
+ * object.
  *
- * A segment is mapped in whole pages, beginning with the page in which it starts. Neighbouring segments may share
- * that page. Then the segment that starts in the page counts; of several, the one with code. A piece that begins
- * inside of a segment results from a split mapping.
+ * A segment is mapped in whole pages, beginning with the page in which it starts. Neighbouring segments may
+ * share that page. Then the segment that starts in the page counts; of several, the one with code. A piece
+ * that begins inside of a segment results from a split mapping.
  *
  * @param start address of the mapped piece
  * @param fileOffset its offset in the file

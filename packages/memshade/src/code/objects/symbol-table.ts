@@ -1,4 +1,4 @@
-import { partitionPoint } from "../../ground/bytes/partition-point.ts";
+import { partitionPoint } from "../../ground/bytes/columns.ts";
 
 const RADIX_BITS = 11;
 const RADIX = 1 << RADIX_BITS;
@@ -130,7 +130,7 @@ export class SymbolTable implements Iterable<ObjectSymbol> {
     return SYMBOL_BINDINGS[this.#columns.traits[this.#order[index]] >> 2];
   }
 
-  /** Source file of a local symbol, if recorded. */
+  /** Returns the source file of a local symbol, if recorded. */
   file(index: number): string | undefined {
     return this.#columns.fileOf?.(this.#order[index]);
   }
@@ -151,16 +151,16 @@ export class SymbolTable implements Iterable<ObjectSymbol> {
     for (let index = 0; index < this.length; index++) yield this.at(index);
   }
 
-  /** Index of the last symbol that starts at or before the address, −1 if there is none. */
+  /** Returns the index of the last symbol that starts at or before the address, −1 if there is none. */
   lastAtOrBefore(address: number): number {
     const { addresses } = this;
     return partitionPoint(0, addresses.length, (index) => addresses[index] <= address) - 1;
   }
 
   /**
-   * Index of the symbol that llvm-symbolizer chooses for an address. This is the last symbol that starts at or
-   * before it; of several with that start the largest, of equally large ones the last in the file. −1 if the symbol
-   * ends before the address.
+   * Returns the index of the symbol that llvm-symbolizer chooses for an address. This is the last symbol that
+   * starts at or before it; of several with that start the largest, of equally large ones the last in the
+   * file. −1 if the symbol ends before the address.
    */
   indexOf(address: number): number {
     const index = this.lastAtOrBefore(address);
@@ -168,7 +168,9 @@ export class SymbolTable implements Iterable<ObjectSymbol> {
     return address < this.addresses[index] + this.sizes[index] ? index : -1;
   }
 
-  /** Symbol at `indexOf(address)`. Consecutive lookups within one symbol return the same object. */
+  /**
+   * Returns the symbol at `indexOf(address)`. Consecutive lookups within one symbol return the same object.
+   */
   find(address: number): ObjectSymbol | undefined {
     const index = this.indexOf(address);
     if (index < 0) return undefined;

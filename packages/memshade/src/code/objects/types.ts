@@ -123,11 +123,14 @@ export interface ObjectFile {
   /** File offset of the code section's payload (wasm): the origin of addresses in DWARF and symbols. */
   readonly codeOffset: number | undefined;
   /**
-   * Section index for the address at an offset of a `.debug_*` section. Only for relocatable ELF objects, where the
-   * addresses of all sections start at 0.
+   * Returns the section index for the address at an offset of a `.debug_*` section. Only for relocatable ELF
+   * objects, where the addresses of all sections start at 0.
    */
   targetSection?(name: string, offset: number): number | undefined;
-  /** Index of the first code section that reaches as far as an address. Only for relocatable ELF objects. */
+  /**
+   * Returns the index of the first code section that reaches as far as an address. Only for relocatable ELF
+   * objects.
+   */
   codeSectionAt?(address: number): number | undefined;
   /** Damage found so far. */
   readonly problems: readonly FormatError[];

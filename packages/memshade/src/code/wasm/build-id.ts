@@ -5,8 +5,9 @@ import type { WasmModule } from "./types.ts";
 const HASH_BYTES = 20;
 
 /**
- * Identity of the module in hexadecimal: the content of its custom section "build_id" (a length-prefixed byte
- * string), else the first 20 bytes of the SHA-256 of the whole file. `hash` may be a faster SHA-256.
+ * Returns the identity of the module in hexadecimal: the content of its custom section "build_id" (a
+ * length-prefixed byte string), else the first 20 bytes of the SHA-256 of the whole file. `hash` may be a
+ * faster SHA-256.
  */
 export function buildId(module: WasmModule, hash: (bytes: Uint8Array) => Uint8Array = sha256): string {
   const written = writtenBuildId(module);

@@ -301,7 +301,7 @@ function readCustomName(bytes: Uint8Array, section: SectionView): void {
   section.contentStart = reader.position;
 }
 
-/** Index of the section in the prescribed order; throws unless it is at least `lowestRank`. */
+/** Returns the index of the section in the prescribed order; throws unless it is at least `lowestRank`. */
 function rankOf(section: SectionView, lowestRank: number): number {
   const construct = `${sectionName(section.id)} section`;
   const rank = SECTION_IDS_IN_ORDER.indexOf(section.id);

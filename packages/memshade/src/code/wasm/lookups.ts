@@ -22,7 +22,7 @@ export function funcTypeAt(module: WasmModule, typeIndex: number): FuncType {
   return type;
 }
 
-/** Index into `types` of the function's type. */
+/** Returns the index into `types` of the function's type. */
 export function functionTypeIndex(module: WasmModule, functionIndex: number): number {
   const { importedFunctionCount, functions } = module;
   if (functionIndex < importedFunctionCount) return importOf(module, "function", functionIndex).typeIndex;

@@ -13,7 +13,7 @@ export function checkMemargFlags(flags: number, offset: number): void {
   if ((flags & MEMARG_ORDER) !== 0) throw unsupportedOrder(offset, "memarg");
 }
 
-/** Error for an access or a fence with a memory order of its own. */
+/** Returns an error for an access or a fence with a memory order of its own. */
 export function unsupportedOrder(offset: number, construct: string): FormatError {
   const detail = "a memory order is given, which probably belongs to relaxed atomics; it is not supported";
   return new FormatError("unsupported", offset, construct, detail);

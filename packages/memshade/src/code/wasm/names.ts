@@ -141,8 +141,8 @@ function readLenientName(reader: ByteReader): string {
 }
 
 /**
- * Best name of a function: from the name section, else its first export, else `module.field` of its import;
- * undefined if it has none of these.
+ * Returns the best name of a function: from the name section, else its first export, else `module.field` of
+ * its import; undefined if it has none of these.
  */
 export function functionName(module: WasmModule, names: ModuleNames, index: number): string | undefined {
   const named = names.functions.get(index);
@@ -173,7 +173,7 @@ export function initialValue(module: WasmModule, global: number): number | undef
   return own === undefined ? undefined : constantOf(module, own.initial);
 }
 
-/** Start address of an active segment of memory 0, if it is a constant. */
+/** Returns the start address of an active segment of memory 0, if it is a constant. */
 export function segmentAddress(module: WasmModule, segment: DataSegment): number | undefined {
   const { mode, memory, offset } = segment;
   return mode !== "active" || memory !== 0 || offset === undefined ? undefined : constantOf(module, offset);

@@ -6,6 +6,7 @@ import {
   readU64Leb,
   skipLeb32,
 } from "../../ground/bytes/leb128.ts";
+import { viewOf } from "../../ground/bytes/numbers.ts";
 import { ByteReader } from "../../ground/bytes/reader.ts";
 import { readValType } from "./decode.ts";
 import { ImmediateKind } from "./immediates.ts";
@@ -50,9 +51,9 @@ function printed(bytes: Uint8Array, at: number, end: number, kind: number): stri
     case ImmediateKind.I64:
       return `${readS64Leb(bytes, at)}`;
     case ImmediateKind.F32:
-      return `${view(bytes).getFloat32(at, true)}`;
+      return `${viewOf(bytes).getFloat32(at, true)}`;
     case ImmediateKind.F64:
-      return `${view(bytes).getFloat64(at, true)}`;
+      return `${viewOf(bytes).getFloat64(at, true)}`;
     case ImmediateKind.Label:
     case ImmediateKind.Type:
     case ImmediateKind.Local:
@@ -103,8 +104,4 @@ function numbers(bytes: Uint8Array, from: number, end: number): string {
   const values: number[] = [];
   for (let at = from; at < end; at = skipLeb32(bytes, at)) values.push(readU32Leb(bytes, at));
   return values.join(" ");
-}
-
-function view({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
-  return new DataView(buffer, byteOffset, byteLength);
 }

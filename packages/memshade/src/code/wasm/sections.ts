@@ -49,7 +49,7 @@ const SECTION_NAMES: readonly string[] = [
   "tag",
 ];
 
-/** Specification's name of the section with this id, or the id if it has none. */
+/** Returns the specification's name of the section with this id, or the id if it has none. */
 export function sectionName(id: number): string {
   return SECTION_NAMES[id] ?? `unknown (id ${id})`;
 }

@@ -97,7 +97,7 @@ export class Assembler {
     return label;
   }
 
-  /** Label of a table after the code: the 4-byte distance from the table to each label. */
+  /** Returns the label of a table after the code: the 4-byte distance from the table to each label. */
   table(targets: readonly Label[]): Label {
     const label = this.#newLiteral();
     this.#tables.push({ at: this.#literals.length, targets });

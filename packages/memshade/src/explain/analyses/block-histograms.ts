@@ -2,11 +2,13 @@ import type { HeapProfile } from "../../profile/model/heap-profile.ts";
 import { knowsField } from "../../profile/model/known-fields.ts";
 
 export interface HistogramBin {
+  /** Smallest and largest value, both included. */
   readonly from: number;
-  /** Inclusive. */
   readonly to: number;
+  /** Blocks, and their bytes. */
   readonly blocks: number;
   readonly bytes: number;
+  /** Call paths that the blocks belong to. */
   readonly paths: number;
 }
 

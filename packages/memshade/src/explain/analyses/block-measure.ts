@@ -1,3 +1,5 @@
+import { sum } from "../../ground/bytes/numbers.ts";
+
 /** Blocks selected by an analysis, and their bytes, per context in the order of the context table. */
 export interface BlockMeasure {
   readonly blocks: Float64Array;
@@ -12,8 +14,4 @@ export interface BlockMeasure {
 
 export function blockMeasure(blocks: Float64Array, bytes: Float64Array, isLowerBound = false): BlockMeasure {
   return { blocks, bytes, totalBlocks: sum(blocks), totalBytes: sum(bytes), isLowerBound };
-}
-
-function sum(column: Float64Array): number {
-  return column.reduce((total, value) => total + value, 0);
 }

@@ -14,6 +14,7 @@ import {
 } from "../../profile/model/memprof/hot-cold.ts";
 
 export interface TypeTotals {
+  /** Call paths, blocks and bytes. */
   readonly contexts: number;
   readonly blocks: number;
   readonly bytes: number;

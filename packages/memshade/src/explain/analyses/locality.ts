@@ -1,4 +1,5 @@
-import { partitionPoint } from "../../ground/bytes/partition-point.ts";
+import { partitionPoint } from "../../ground/bytes/columns.ts";
+import { KIB, MIB } from "../../ground/bytes/sizes.ts";
 
 /**
  * Histogram of values (distances, times). Weights may be fractional, or negative for corrections. The caller counts
@@ -71,7 +72,8 @@ export function binned(histogram: ValueHistogram): number[] {
 }
 
 /** Mean, median (lower one) and standard deviation of the finite values. */
-interface Summary {
+export interface Summary {
+  /** Number of followed values. */
   count: number;
   mean: number;
   median: number;
@@ -96,17 +98,11 @@ export function summarize(histogram: ValueHistogram): Summary {
   return { count, mean, median, deviation: Math.sqrt(Math.max(0, variance)) };
 }
 
-/** Size of a cache line, bytes. */
-export const LINE_BYTES = 64;
-
 /** Data cache of a common machine, for marks on a curve. Sizes are in bytes, per core unless shared. */
 interface CommonCache {
   name: string;
   bytes: number;
 }
-
-const KIB = 1024;
-const MIB = 1024 * KIB;
 
 /**
  * Common caches, smallest first. Sizes are typical ones from vendors' data sheets, not those of the profiled machine.

@@ -1,4 +1,5 @@
-import { partitionPoint } from "../../ground/bytes/partition-point.ts";
+import { partitionPoint } from "../../ground/bytes/columns.ts";
+import { MIB } from "../../ground/bytes/sizes.ts";
 import {
   type ModuleObjects,
   type ObjectSite,
@@ -171,9 +172,11 @@ export function typesByIndex({ types }: ModuleObjects): ReadonlyMap<number, Obje
 
 /** Estimate of objects in use, from those that were followed. */
 export interface Survival {
+  /** Objects in use, their bytes, and the standard error of the bytes. */
   readonly objects: number;
   readonly bytes: number;
   readonly error: number;
+  /** Objects that were followed. */
   readonly followed: number;
   /**
    * Bytes by age: one entry per bound of {@link AGE_BOUNDS}, with the objects younger than it and not younger than the
@@ -181,8 +184,6 @@ export interface Survival {
    */
   readonly ages: readonly number[];
 }
-
-const MIB = 2 ** 20;
 
 /** Bounds of ages, which are bytes allocated since the object's creation. */
 export const AGE_BOUNDS: readonly number[] = [MIB, 16 * MIB, 256 * MIB];

@@ -12,7 +12,9 @@ type MajorityPath = readonly {
 }[];
 
 interface PhaseName {
+  /** Function that works; absent if unknown. */
   name: string | undefined;
+  /** Part of the snapshots that are in the function, 0…1. */
   agreement: number;
   /** Most frequent of these stacks, as an index into `stacks`; −1 if there is none. */
   stack: number;
@@ -97,10 +99,13 @@ interface Intervals {
 
 /** Consecutive intervals in which a program does one kind of work with about the same amount of memory. */
 export interface Phase extends PhaseName {
+  /** First and last interval. */
   first: number;
   last: number;
+  /** Start and end, in units of time. */
   start: number;
   end: number;
+  /** Mean and largest size. */
   mean: number;
   peak: number;
 }

@@ -1,4 +1,4 @@
-import { partitionPoint } from "../../ground/bytes/partition-point.ts";
+import { partitionPoint } from "../../ground/bytes/columns.ts";
 import {
   canonicalSymbol,
   type DataAccessProfile,
@@ -33,12 +33,17 @@ interface StaticSymbolName {
 
 /** Variable, literal, unnamed stretch of data, or a few bytes that several of them share. */
 export interface StaticObject extends StaticSymbolName {
+  /** Index of the module. */
   readonly module: number;
+  /** Kind of the data; "shared": 8 bytes of several variables. */
   readonly kind: PlacedData["kind"] | "shared";
   readonly members?: readonly StaticSymbolName[];
   readonly address: number;
+  /** Size. */
   readonly bytes: number;
+  /** Counted accesses. */
   readonly accesses: number;
+  /** Use of the data by the run. */
   readonly use: StaticUse;
   /** Bytes that were certainly neither read nor written, and bytes that were written and certainly not read. */
   readonly untouchedBytes: number;
@@ -52,10 +57,14 @@ export interface StaticObject extends StaticSymbolName {
 
 export interface StaticsReport {
   readonly objects: readonly StaticObject[];
-  /** Sums over all objects. */
+  /**
+   * Size of all objects. Part of it was neither read nor written (`untouchedBytes`), or written only (`unreadBytes`): at
+   * least so much ([static data](concepts.md#static-data)).
+   */
   readonly bytes: number;
   readonly untouchedBytes: number;
   readonly unreadBytes: number;
+  /** Accesses to all objects. */
   readonly accesses: number;
   /**
    * Counted accesses elsewhere between the first segment and the heap: to unnamed zeroed data, and to a stack in that

@@ -8,7 +8,7 @@ import { type BlockMeasure, blockMeasure } from "./block-measure.ts";
  * certain, so the result is a lower bound.
  */
 export function neverAccessed(profile: HeapProfile): BlockMeasure {
-  return whereCounted(profile, untouched(profile));
+  return withCountedAccesses(profile, untouched(profile));
 }
 
 function untouched(profile: HeapProfile): BlockMeasure {
@@ -42,11 +42,11 @@ export function writtenNeverRead(profile: HeapProfile): BlockMeasure | undefined
     blocks !== undefined && bytes !== undefined
       ? blockMeasure(blocks, bytes)
       : withoutAccesses(profile, (read, stored) => read === 0 && stored > 0);
-  return written && whereCounted(profile, written);
+  return written && withCountedAccesses(profile, written);
 }
 
 /** Removes the blocks requested by code without access counting, which may have used them. */
-function whereCounted(profile: HeapProfile, measure: BlockMeasure): BlockMeasure {
+function withCountedAccesses(profile: HeapProfile, measure: BlockMeasure): BlockMeasure {
   const { modules, functions, frames, stacks, contexts } = profile;
   if (!modules.some(({ isUncounted }) => isUncounted)) return measure;
   const isUncounted = (stack: number): boolean => {

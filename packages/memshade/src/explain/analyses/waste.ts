@@ -1,3 +1,4 @@
+import { LINE_BYTES } from "../../ground/bytes/sizes.ts";
 import type {
   PairKind,
   WasteField,
@@ -7,7 +8,6 @@ import type {
   WasteReallocations,
 } from "../../profile/model/waste.ts";
 import { ownPlace } from "./frames/own-place.ts";
-import { LINE_BYTES } from "./locality.ts";
 
 /** Range of shares, each 0…1. */
 type PartRange = readonly [from: number, to: number];
@@ -25,13 +25,19 @@ export const TYPICAL_SHARES: Readonly<Record<"dead" | "silent" | "redundant", Pa
 
 /** Pair of places of which the second undid, repeated or re-read the work of the first. */
 export interface PairRow {
+  /** Relation of the two. */
   kind: PairKind;
   /** First place, without the callers shared with the second; empty if it is not in the program. */
   first: readonly WasteIp[];
+  /** Pseudo-writer, if the first writer was no store of the program. */
   origin: "init" | "zero" | undefined;
+  /** Second place, likewise. */
   second: readonly WasteIp[];
+  /** Callers that both share. */
   common: readonly WasteIp[];
+  /** Bytes of the pair. */
   bytes: number;
+  /** Operations of the second place. */
   operations: number;
   /** Share of all bytes of this kind of pairs, alone and together with the rows before. */
   share: number;
@@ -109,10 +115,13 @@ export function disparityRatio(counts: readonly number[]): number {
   return ratio;
 }
 
-interface FieldOrder {
+/** Cost of a type's field order. */
+export interface FieldOrder {
+  /** Inequality of accesses to neighbouring members: the figure of EfficiencySanitizer. */
   disparity: number;
+  /** Accesses to all members. */
   accesses: number;
-  /** Fields with most of the accesses, the hottest first, and their bytes. */
+  /** Members with nine tenths of the accesses, the hottest first, and their bytes. */
   hot: readonly WasteField[];
   hotBytes: number;
   /**

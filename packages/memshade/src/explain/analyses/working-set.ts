@@ -77,7 +77,9 @@ export function functionsOfInterval(
   return [...functions.values()].sort((a, b) => b.lines - a.lines);
 }
 
-interface WorkingSetPhase extends Omit<Phase, "mean" | "peak"> {
+/** Consecutive intervals in which the same function works on about as many lines. */
+export interface WorkingSetPhase extends Omit<Phase, "mean" | "peak"> {
+  /** Lines per interval: mean and largest. */
   meanLines: number;
   peakLines: number;
 }

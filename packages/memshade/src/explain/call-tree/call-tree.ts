@@ -1,3 +1,4 @@
+import { sum } from "../../ground/bytes/numbers.ts";
 import { NONE } from "../../profile/model/indices.ts";
 import type { StackFrame } from "../measures/measured-stacks.ts";
 import type { StackGrouping, WeightedStacks } from "./weighted-stacks.ts";
@@ -142,17 +143,13 @@ function lazyNode(
   return {
     frame: frames[heaviest]!,
     places: byFrame.size,
-    total: sumOf(members.total),
-    own: sumOf(members.own),
+    total: sum(members.total),
+    own: sum(members.own),
     get children() {
       children ??= childrenOf(members);
       return children;
     },
   };
-}
-
-function sumOf(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0);
 }
 
 /** Orders nodes of equal totals by names and lines, so that runs can be compared side by side. */

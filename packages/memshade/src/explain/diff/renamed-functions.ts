@@ -150,7 +150,7 @@ export function inNewNames(renamed: RenamedFunctions, frame: KeyFrame): KeyFrame
 }
 
 /** Returns the names for display: inlined copies of a function count as that function. */
-export function toldNames(renamed: RenamedFunctions): RenamedFunctions {
+export function displayedNames(renamed: RenamedFunctions): RenamedFunctions {
   const inlined = (name: string) => name.replace(/ in .*$/, "");
   const pairs = Array.from(renamed, ([old, now]) => [inlined(old), inlined(now)] as const);
   return new Map(pairs.filter(([old, now]) => old !== now));

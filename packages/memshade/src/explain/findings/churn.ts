@@ -13,8 +13,9 @@ import { accessesOf, blocksBySite, inModule } from "./heap-blocks.ts";
  * collector's objects the number of all blocks.
  */
 export interface ChurnFinding extends Found<"churn", "heap"> {
+  /** Blocks concerned. */
   readonly blocks: number;
-  /** True if a collector in the program frees them. */
+  /** True if a collector in the program frees them; the amount is then all blocks of the site. */
   readonly collected?: boolean | undefined;
   /** All blocks that the site allocated. */
   readonly allocated: number;
@@ -39,8 +40,8 @@ export const churn: FindingKind<ChurnFinding> = {
   sums: ["blocks", "allocated"],
   sentence: ({ amount, collected }) => ({
     before: `${agreeing(amount, "block")} of`,
-    after: collected === true ? "soon become garbage" : "are freed at once",
-    shortAfter: collected === true ? "soon garbage" : "freed at once",
+    after: collected === true ? "soon become garbage" : "are freed right away",
+    shortAfter: collected === true ? "soon garbage" : "freed right away",
   }),
   whole: OF_WORK,
   weight: "temporary",

@@ -46,7 +46,7 @@ export const cold: FindingKind<ColdFinding> = {
     },
     part: (bytes, { allocated }) => bytes / allocated,
     facts: membersFacts,
-    says: (found) => membersInWords(found, "neither stored to nor read"),
+    inWords: (found) => membersInWords(found, "neither stored to nor read"),
     advice: (found) => dropMembers(found, (them) => `move ${them} out of the struct`),
     rows: ["blocks"],
   },

@@ -11,7 +11,7 @@ import {
 } from "./finding-kind.ts";
 import { silent } from "./silent.ts";
 import { isSpill, MOST_SHARE, storeShape, type WasteFinding } from "./waste/waste-finding.ts";
-import { partnerInWords, partnerText, shareInWords, whereOf } from "./waste/waste-words.ts";
+import { locationText, partnerInWords, partnerText, shareInWords } from "./waste/waste-words.ts";
 
 /** Stores that are overwritten before their bytes are read. */
 export interface DeadFinding extends Found<"dead", "waste"> {
@@ -37,7 +37,7 @@ export const dead: FindingKind<DeadFinding> = {
     isOfCode: true,
     part: (bytes, { moved }) => bytes / moved,
     facts: ({ share }) => ({ share }),
-    says: deadInWords,
+    inWords: deadInWords,
     advice: deadAdvice,
     rows: ["stores"],
   },
@@ -64,8 +64,8 @@ export const clear: FindingKind<ClearFinding> = {
     facts: ({ share }) => ({ share }),
     // A collector's objects are cleared whatever the program requests.
     isReported: ({ heap }) => heap === undefined || !isCollected(heap),
-    says: (found) =>
-      `${formatBytes(found.bytes)} of zeros from ${whereOf(found)} are overwritten before anything reads them: ${shareInWords(found)} of what its ${plural(found.operations, "call")} clear${found.operations === 1 ? "s" : ""}.`,
+    inWords: (found) =>
+      `${formatBytes(found.bytes)} of zeros from ${locationText(found)} are overwritten before anything reads them: ${shareInWords(found)} of what its ${plural(found.operations, "call")} clear${found.operations === 1 ? "s" : ""}.`,
     advice: ({ share }) =>
       share > 0.995
         ? "Allocate with malloc instead of calloc: the program fills the whole block anyway."
@@ -103,7 +103,7 @@ function overwritten(
       return [atCaller({ ...shape, kind: clear.kind, bytes, share, ...by }, file.blocks ?? [])];
     fold("zeros of calloc that the program overwrites in part", bytes);
   } else if (store.class === "atomic") fold("atomic variables", bytes);
-  else if (store.class === "host") fold("results of host calls that nobody looks at", bytes);
+  else if (store.class === "host") fold("results of host calls that the program does not read", bytes);
   else if (isSpill(store, by.partner)) fold("local variables in memory, overwritten where they are", bytes);
   else return [{ ...shape, kind: dead.kind, bytes, share, ...by }];
   return [];
@@ -128,7 +128,7 @@ function deadInWords(found: WasteFinding): string {
       : `, ${formatPercent(partner.bytes, bytes)} of them by ${partnerInWords(found, "store")}`;
   const size = bytesEach === undefined || bytesEach <= 16 ? "" : ` of ${formatCount(bytesEach)} bytes`;
   const stores = operations === 1 ? `store${size} writes` : `${formatCount(operations)} stores${size} write`;
-  return `${formatBytes(bytes)} stored by ${whereOf(found)} are overwritten before anything reads them${by}: ${shareInWords(found)} of what its ${stores}.`;
+  return `${formatBytes(bytes)} stored by ${locationText(found)} are overwritten before anything reads them${by}: ${shareInWords(found)} of what its ${stores}.`;
 }
 
 function deadAdvice(found: WasteFinding): string {

@@ -1,3 +1,4 @@
+import { agreeing } from "../../profile/model/counted.ts";
 import type { HeapProfile } from "../../profile/model/heap-profile.ts";
 import { type BlockMeasure, blockMeasure } from "../analyses/block-measure.ts";
 import { isCollected } from "../analyses/collected.ts";
@@ -11,6 +12,7 @@ import { blocksBySite, blocksSentence, LEAST_BYTES, type SiteBlocks } from "./he
 
 /** Blocks that spend most of their lives after their last access. */
 export interface DragFinding extends Found<"drag", "heap"> {
+  /** Blocks concerned. */
   readonly blocks: number;
   /** All blocks that the site allocated. */
   readonly allocated: number;
@@ -34,12 +36,10 @@ export const drag: FindingKind<DragFinding> = {
   leastPart: LEAST_PART,
   ofBlocks: { after: "write-only" },
   sums: ["blocks", "allocated"],
-  sentence: (finding) =>
-    blocksSentence(
-      finding,
-      `idle for the last ${Math.floor(100 * (1 - finding.lastUse))} % of their life`,
-      `idle for the last ${Math.floor(100 * (1 - finding.lastUse))} %`,
-    ),
+  sentence: (finding) => {
+    const idle = `idle for the last ${Math.floor(100 * (1 - finding.lastUse))} %`;
+    return blocksSentence(finding, `${idle} of ${agreeing(finding.blocks, "its life", "their life")}`, idle);
+  },
   whole: {
     short: "of bytes × work",
     long: "of all bytes times the work during which they are there: what comes after the last access",

@@ -38,9 +38,9 @@ export const fragmentation: FindingKind<FragmentationFinding> = {
   find: inModule(fragmentationOf),
   leastPart: LEAST_PART,
   sentence: ({ blocks }) => ({
-    before: `free between ${counted(blocks, "block", "blocks")} of`,
-    after: "that stay",
-    short: "between blocks of",
+    before: `of free memory cannot be returned to the system: ${counted(blocks, "live block", "live blocks")} of`,
+    after: "lie in between",
+    short: "free between blocks of",
     shortAfter: "",
   }),
   whole: { short: "of resident memory", long: "of what the process has resident at its end" },

@@ -44,7 +44,11 @@ export const growth: FindingKind<GrowthFinding> = {
   sentence: ({ amount, unit, copies, reserve }) => {
     const room = `reserve ${formatBytes(reserve)}`;
     return unit === "calls"
-      ? { before: `${agreeing(amount, "reallocation")} by`, after: `in steps: ${room}`, short: "by" }
+      ? {
+          before: `${agreeing(amount, "reallocation")} by`,
+          after: `in steps: ${room}`,
+          short: "by",
+        }
       : {
           before: "copied by",
           after: `in ${counted(copies, "copy", "copies")} as blocks grow: ${room}`,

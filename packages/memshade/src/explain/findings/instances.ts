@@ -8,6 +8,7 @@ import { hostPlace, placeKey } from "./places.ts";
 export interface InstancesFinding extends Found<"instances", "heap"> {
   /** Name of the module. */
   readonly module: string;
+  /** Instances that are kept, and instances made there. */
   readonly kept: number;
   readonly made: number;
 }

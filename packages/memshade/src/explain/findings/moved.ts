@@ -2,10 +2,11 @@ import { counted } from "../../profile/model/counted.ts";
 import { formatBytes, formatCount, plural } from "../../profile/model/format.ts";
 import { type FindingKind, type Found, LEAST_PART, OF_MOVED } from "./finding-kind.ts";
 import { PLAIN } from "./waste/waste-finding.ts";
-import { whereOf } from "./waste/waste-words.ts";
+import { locationText } from "./waste/waste-words.ts";
 
 /** Blocks that grow in small steps, so that they are copied again and again. */
 export interface MovedFinding extends Found<"moved", "waste"> {
+  /** Moves of blocks. */
   readonly moves: number;
 }
 
@@ -38,8 +39,8 @@ export const moved: FindingKind<MovedFinding> = {
     // The heap's record has the growth of all blocks, and not only of those that move.
     isReported: ({ heap }) =>
       heap?.description.totals?.growth === undefined || heap.description.counters === "none",
-    says: (found) =>
-      `${formatCount(found.wasted ?? 0)} of the ${formatCount(found.operations)} reallocations of ${whereOf(found)} move their block: ${formatBytes(found.bytes)} are copied to where there is more room.`,
+    inWords: (found) =>
+      `${formatCount(found.wasted ?? 0)} of the ${formatCount(found.operations)} reallocations of ${locationText(found)} move their block: ${formatBytes(found.bytes)} are copied to where there is more room.`,
     advice: () => moved.advice,
     rows: ["reallocations"],
   },

@@ -10,10 +10,11 @@ import {
 import { blocksSentence, inModule, mostlyInVain } from "./heap-blocks.ts";
 import { areBlocksUnread } from "./waste/members.ts";
 import { PLAIN, type WasteFinding } from "./waste/waste-finding.ts";
-import { blocksOf, whereOf } from "./waste/waste-words.ts";
+import { blocksOf, locationText } from "./waste/waste-words.ts";
 
 /** Blocks that were written and never read. */
 export interface NeverReadFinding extends Found<"never-read", "heap" | "waste"> {
+  /** Blocks concerned. */
   readonly blocks: number;
   /** All blocks that the site allocated. */
   readonly allocated: number;
@@ -23,7 +24,7 @@ export const neverRead: FindingKind<NeverReadFinding> = {
   kind: "never-read",
   also: ["written but never read", "unread"],
   meaning: "Blocks that the program writes and never reads: making their content is wasted work.",
-  advice: "Leave the blocks out, or fill them only when their content is needed.",
+  advice: "Do not make the blocks, or fill them only when their content is needed.",
   more: "concepts.md#unused-blocks",
   sources: ["use", "waste"],
   // If the host's reads are unknown, written blocks may be meant for it.
@@ -48,10 +49,10 @@ export const neverRead: FindingKind<NeverReadFinding> = {
         : [],
     part: (bytes, { moved, allocated }) => Math.max(bytes / moved, bytes / allocated),
     facts: ({ wasted = 0, operations }) => ({ blocks: wasted, allocated: operations }),
-    says: (found) =>
-      `${whichBlocks(found)} from ${whereOf(found)} ${found.wasted === 1 ? "is" : "are"} stored to and never read: ${formatBytes(found.bytes)}.`,
+    inWords: (found) =>
+      `${whichBlocks(found)} from ${locationText(found)} ${found.wasted === 1 ? "is" : "are"} stored to and never read: ${formatBytes(found.bytes)}.`,
     advice: ({ wasted }) =>
-      wasted === 1 ? "Leave the block out, or fill it only when its content is needed." : neverRead.advice,
+      wasted === 1 ? "Do not make the block, or fill it only when its content is needed." : neverRead.advice,
     rows: ["blocks"],
     whole: OF_MOVED_OR_ALLOCATED,
     weight: "stored-unread",
@@ -59,7 +60,7 @@ export const neverRead: FindingKind<NeverReadFinding> = {
   leastPart: LEAST_COMMON_PART,
   ofBlocks: { after: "unused" },
   sums: ["blocks", "allocated"],
-  sentence: (finding) => blocksSentence(finding, "never read"),
+  sentence: (finding) => blocksSentence(finding, "written but never read", "never read"),
   whole: OF_ALLOCATED,
   weight: "unread",
   treeWeights: ["unread", "stored-unread", "bytes", "dead-ended"],

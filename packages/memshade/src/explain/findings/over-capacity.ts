@@ -6,6 +6,7 @@ import { inModule, LEAST_BYTES, sitesWith } from "./heap-blocks.ts";
 
 /** Large blocks of which at least the second half is never used. */
 export interface OverCapacityFinding extends Found<"over-capacity", "heap"> {
+  /** Blocks concerned. */
   readonly blocks: number;
   /** Mean size of a block, and mean size of its used beginning. Bytes. */
   readonly size: number;
@@ -23,9 +24,9 @@ export const overCapacity: FindingKind<OverCapacityFinding> = {
   find: inModule(overCapacityFindings),
   leastPart: LEAST_PART,
   sums: ["blocks"],
-  sentence: ({ size, used }) => ({
-    before: "of blocks of",
-    after: `are never used: ${formatBytes(used)} of ${formatBytes(size)} are`,
+  sentence: ({ size, used, blocks }) => ({
+    before: "at the end of blocks of",
+    after: `are never used: ${formatBytes(used)} of ${formatBytes(size)} are in use${blocks > 1 ? " on average" : ""}`,
     short: "of",
     shortAfter: `is spare: ${formatBytes(used)} of ${formatBytes(size)} used`,
   }),

@@ -30,19 +30,19 @@ export const redundant: FindingKind<RedundantFinding> = {
     isOfCode: true,
     part: (bytes, { moved }) => (LOAD_WEIGHT * bytes) / moved,
     facts: ({ share }) => ({ share }),
-    says: (found) => {
+    inWords: (found) => {
       const load = operationsInWords(found, "load", "load");
       const last = repeatedBy(found, "load", "last loaded");
-      return `${load} again what the same loop has loaded and nobody has changed${last}${valueText(found)}.`;
+      return `${load} again what the same loop has loaded and nothing has changed${last}${valueText(found)}.`;
     },
     advice: () => redundant.advice,
     rows: ["loads"],
   },
   leastPart: LEAST_COMMON_PART,
   sentence: () => ({
-    before: "loaded by",
-    after: "again in one loop, without a change",
-    shortAfter: "again in a loop",
+    before: "loaded again by",
+    after: "in the same loop, although unchanged",
+    shortAfter: "in the same loop",
   }),
   whole: OF_MOVED,
   weight: "redundant",

@@ -26,7 +26,7 @@ export const silent: FindingKind<SilentFinding> = {
     isOfCode: true,
     part: (bytes, { moved }) => bytes / moved,
     facts: ({ share }) => ({ share }),
-    says: (found) => {
+    inWords: (found) => {
       const zeros = found.clearsCleared ? ", zeros over memory that is zero from the start" : "";
       const write = operationsInWords(found, "store", "write");
       return `${write} what is there already${repeatedBy(found, "store", "stored there")}${zeros}.`;
@@ -42,7 +42,7 @@ export const silent: FindingKind<SilentFinding> = {
   leastPart: LEAST_COMMON_PART,
   sentence: () => ({
     before: "stored by",
-    after: "are the values already there",
+    after: "repeat the value that is already there",
     shortAfter: "change nothing",
   }),
   whole: OF_MOVED,

@@ -7,6 +7,7 @@ import { hostPlace } from "./places.ts";
 export interface StackLeakFinding extends Found<"stack-leak", "heap"> {
   /** Function that took the bytes; absent if calls threw exceptions, whose frames stay on the stack. */
   readonly function?: string | undefined;
+  /** Calls from the location whose bytes were not given back. */
   readonly calls: number;
   /** Size of the stack. */
   readonly stackBytes: number;
@@ -22,7 +23,7 @@ export const stackLeak: FindingKind<StackLeakFinding> = {
   kind: "stack-leak",
   also: ["stack pointer", "stackAlloc"],
   meaning:
-    "Bytes of a module's own stack that JavaScript takes again and again (with Emscripten's stackAlloc) and never gives back, or that stay taken " +
+    "Bytes of a module's own stack that JavaScript takes again and again (with Emscripten's stackAlloc) and never gives back, or that stay in use " +
     "when a JavaScript exception passes through the module's functions. The stack gets smaller each time; in the end the program overwrites " +
     "its data.",
   advice: "Call stackSave() before such calls, and stackRestore() after them in a finally block.",

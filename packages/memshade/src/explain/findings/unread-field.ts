@@ -18,7 +18,7 @@ export const unreadField: FindingKind<UnreadFieldFinding> = {
   meaning:
     "A field of garbage-collected objects that no instruction reads in any object, through their own type, its supertypes or its subtypes.",
   advice:
-    "Leave the field out, or move it to a subtype or a table for the few objects that need it. Other input may read it.",
+    "Remove the field, or move it to a subtype or a table for the few objects that need it. Other input may read it.",
   more: "tools/objects.md#fields",
   sources: ["objects"],
   find: ({ objects: profile }) => {

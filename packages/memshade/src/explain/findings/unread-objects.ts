@@ -13,7 +13,9 @@ import { LEAST_BYTES } from "./heap-blocks.ts";
 
 /** Garbage-collected objects of a type whose fields are never read. */
 export interface UnreadObjectsFinding extends Found<"unread-objects", "objects"> {
+  /** Number of objects. `place` has made most of them. */
   readonly objects: number;
+  /** Name of the type. */
   readonly type: string;
 }
 

@@ -4,6 +4,7 @@ import { blocksSentence, inModule, mostlyInVain } from "./heap-blocks.ts";
 
 /** Blocks that were neither read nor written. */
 export interface UnusedFinding extends Found<"unused", "heap"> {
+  /** Blocks concerned. */
   readonly blocks: number;
   /** All blocks that the site allocated. */
   readonly allocated: number;

@@ -42,7 +42,7 @@ export const writeOnly: FindingKind<WriteOnlyFinding> = {
     },
     part: (bytes, { moved, allocated }) => Math.max(bytes / moved, bytes / allocated),
     facts: membersFacts,
-    says: (found) => membersInWords(found, "stored to and never read"),
+    inWords: (found) => membersInWords(found, "stored to and never read"),
     advice: (found) =>
       dropMembers(found, (them) => `fill ${them} only where ${them === "it" ? "it is" : "they are"} read`),
     rows: ["blocks"],

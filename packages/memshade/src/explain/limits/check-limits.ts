@@ -115,7 +115,7 @@ class LimitCheck {
       throw new UserError(`"${text}" is relative to a baseline: give one with --baseline RUN`);
     const differs = this.#measure.differs?.(baseline.tools, run.tools);
     if (differs !== undefined)
-      throw new UserError(`"${text}" cannot be decided against ${baseline.name}: ${differs}`);
+      throw new UserError(`"${text}" cannot be compared with ${baseline.name}: ${differs}`);
     const before = this.#count(this.#measure, baseline);
     const stepped = (value: number): number => {
       const step = amount.isPercent ? (value * amount.value) / 100 : amount.value;

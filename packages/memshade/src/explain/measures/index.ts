@@ -77,11 +77,10 @@ export function nearestMeasures(word: string, among: readonly Measure[], view: M
 
 const COMMANDS: Partial<Record<MeasureView, string>> = { trend: "store trend" };
 
-/** @throws UserError for unknown words, with the most similar ones */
+/** Returns the measure of a value of `--by`. @throws UserError for unknown words, with the most similar ones */
 export function measureOfWord(
   word: string,
   view: MeasureView,
-  option: string,
   {
     tool,
     isOffered = () => true,
@@ -93,7 +92,7 @@ export function measureOfWord(
   const near = nearestMeasures(word, among, view);
   const ids = among.map(({ id }) => id);
   throw new UserError(
-    `${option} takes one of ${someMeasures(ids, COMMANDS[view] ?? view)}, not "${word}"${likeIt(near)}`,
+    `--by takes one of ${someMeasures(ids, COMMANDS[view] ?? view)}, not "${word}"${likeIt(near)}`,
   );
 }
 

@@ -9,13 +9,16 @@ export type RecordingTool = "heap" | "waste" | "workingset" | "objects";
 
 /** Place on a call path, as far as known; or a word for an owner that is not code, or for a library's code. */
 export interface StackFrame {
+  /** Name of the function. */
   readonly function?: string | undefined;
   /** Module, if the function's name alone is ambiguous. */
   readonly module?: string | undefined;
+  /** Source position. */
   readonly file?: string | undefined;
   readonly line?: number | undefined;
   /** Function inlined at the place, to which the line belongs; undefined for the function itself. */
   readonly inlined?: string | undefined;
+  /** Line on which the function begins. */
   readonly startLine?: number | undefined;
   /** Module × 2^32 + offset in its code section; for native code, the address. */
   readonly address?: number | undefined;
@@ -28,6 +31,7 @@ export interface StackFrame {
 export interface MeasuredFrame extends StackFrame {
   readonly moduleIndex?: number | undefined;
   readonly offset?: number | undefined;
+  /** Column in the source, from 1. */
   readonly column?: number | undefined;
   /** True if the line is that of the nearest earlier position in the function, because this one has none. */
   readonly approximate?: true | undefined;

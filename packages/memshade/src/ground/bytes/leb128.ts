@@ -27,13 +27,13 @@ function skipLeb(bytes: Uint8Array, position: number, maxBytes: number): number 
   throw tooLong(position);
 }
 
-/** Position after the LEB128 integer of at most 32 bits (5 bytes) that starts at `position`. */
+/** Returns the position after the LEB128 integer of at most 32 bits (5 bytes) that starts at `position`. */
 export function skipLeb32(bytes: Uint8Array, position: number): number {
   if (position < bytes.length && bytes[position] < 0x80) return position + 1;
   return skipLeb(bytes, position, MAX_BYTES_32);
 }
 
-/** Position after the LEB128 integer of at most 64 bits (10 bytes) that starts at `position`. */
+/** Returns the position after the LEB128 integer of at most 64 bits (10 bytes) that starts at `position`. */
 export function skipLeb64(bytes: Uint8Array, position: number): number {
   if (position < bytes.length && bytes[position] < 0x80) return position + 1;
   return skipLeb(bytes, position, MAX_BYTES_64);
@@ -109,7 +109,7 @@ function joinGroups(bytes: Uint8Array, position: number, end: number): bigint {
   return high === 0 ? BigInt(low) : BigInt(low) + (BigInt(high) << 49n);
 }
 
-/** Number of bytes that `value` takes as a minimal unsigned LEB128 integer of at most 32 bits. */
+/** Returns the number of bytes that `value` takes as a minimal unsigned LEB128 integer of at most 32 bits. */
 export function sizeOfU32Leb(value: number): number {
   if (value < 0x80) return 1;
   if (value < 0x4000) return 2;

@@ -1,5 +1,6 @@
 import type { ByteSource } from "./byte-source.ts";
 import { FormatError } from "./errors.ts";
+import { viewOf } from "./numbers.ts";
 
 const WINDOW_BYTES = 1 << 18;
 
@@ -28,7 +29,7 @@ export class Window {
   }
 
   /**
-   * Offset in `view` of `length` bytes from `offset` of the file on.
+   * Returns the offset in `view` of `length` bytes from `offset` of the file on.
    *
    * @throws FormatError if the file is shorter than when it was opened
    */
@@ -56,6 +57,6 @@ export class Window {
     this.#start = offset;
     if (this.#bytes.length < length)
       throw new FormatError("truncated", offset, "profile", "the file ends while it is read");
-    this.view = new DataView(this.#bytes.buffer, this.#bytes.byteOffset, this.#bytes.byteLength);
+    this.view = viewOf(this.#bytes);
   }
 }

@@ -155,7 +155,7 @@ export class ByteWriter {
     return this;
   }
 
-  /** Written bytes, as a view that the next write may invalidate. */
+  /** Returns the written bytes, as a view that the next write may invalidate. */
   view(): Uint8Array {
     return this.#bytes.subarray(0, this.#length);
   }

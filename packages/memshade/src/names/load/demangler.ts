@@ -4,7 +4,7 @@ import { createDemangler, type Demangle, type DemanglerFiles } from "../symboliz
 
 let loaded: Demangle | undefined;
 
-/** Demangler of this process. Its library is compiled at the first name of Rust or MSVC. */
+/** Returns the demangler of this process. Its library is compiled at the first name of Rust or MSVC. */
 export function loadDemangler(): Demangle {
   loaded ??= createDemangler(() => {
     const require = createRequire(import.meta.url);

@@ -16,7 +16,7 @@ const RETRY_MS = 2;
  * @throws errors of the file system, and an error of the same kind for a file that is not regular
  */
 export function openRegular(file: string): number {
-  return openChecked(file, (status) => (status.isFile() ? undefined : "it is no regular file"));
+  return openChecked(file, (status) => (status.isFile() ? undefined : "it is not a regular file"));
 }
 
 /**

@@ -24,7 +24,7 @@ export class InstalledObjects {
   }
 
   find(buildId: string): LoadedObject | undefined {
-    return this.#scan(buildId) ?? keptByBuildId(buildId);
+    return this.#scan(buildId) ?? findByBuildId(buildId);
   }
 
   #scan(buildId: string): LoadedObject | undefined {
@@ -54,7 +54,7 @@ export function debuginfodCaches({ env } = process): string[] {
  * Looks for copies that tools keep by build id. The last candidates have only debug information, with the addresses
  * of the object.
  */
-function keptByBuildId(buildId: string): LoadedObject | undefined {
+function findByBuildId(buildId: string): LoadedObject | undefined {
   const inTwo = path.join(buildId.slice(0, 2), buildId.slice(2));
   const fetched = debuginfodCaches().map((cache) => path.join(cache, buildId));
   const candidates = [

@@ -2,8 +2,8 @@ import { spawnSync } from "node:child_process";
 import { realpathSync } from "node:fs";
 
 /**
- * Package of an installed file, on Debian and its derivatives; undefined on other systems, and for files of no
- * package.
+ * Returns the package of an installed file, on Debian and its derivatives; undefined on other systems, and
+ * for files of no package.
  */
 export function packageOf(path: string): string | undefined {
   // A link may belong to another package than its target: python3-minimal has the link to the file of

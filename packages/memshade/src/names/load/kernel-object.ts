@@ -5,8 +5,8 @@ import { FormatError } from "../../ground/bytes/errors.ts";
 const MAPPING = /^([0-9a-f]+)-([0-9a-f]+) .*\[vdso\]$/m;
 
 /**
- * Object that the kernel maps into every process (vDSO), read from this process, since it has no file. A signal may
- * interrupt a program that reads the clock in it. Undefined if there is none.
+ * Returns the object that the kernel maps into every process (vDSO), read from this process, since it has no
+ * file. A signal may interrupt a program that reads the clock in it. Undefined if there is none.
  */
 export function kernelObject(): ObjectFile | undefined {
   try {

@@ -7,8 +7,8 @@ import { FormatError } from "../../ground/bytes/errors.ts";
 const LARGEST_CONTENT = 2 ** 28;
 
 /**
- * Object inside of `.gnu_debugdata` (`ObjectFile.miniDebugInfo`), with the symbols that were stripped from the
- * outer object; undefined if there is none or it is damaged.
+ * Returns the object inside of `.gnu_debugdata` (`ObjectFile.miniDebugInfo`), with the symbols that were
+ * stripped from the outer object; undefined if there is none or it is damaged.
  */
 export function loadMiniDebugInfo(compressed: Uint8Array | undefined): ObjectFile | undefined {
   if (compressed === undefined) return undefined;

@@ -49,7 +49,7 @@ export class ScriptFile {
   }
 
   /**
-   * Original position of a place; undefined without a source map entry.
+   * Returns the original position of a place; undefined without a source map entry.
    *
    * @param name the engine's name of the function, and `start` its start, if known
    */
@@ -70,7 +70,7 @@ export class ScriptFile {
     };
   }
 
-  /** Name of a function before minification: the original of its own name at its start. */
+  /** Returns the name of a function before minification: the original of its own name at its start. */
   #nameAt({ line, column }: ScriptPlace, name: string): string | undefined {
     const [kind, called] = name.startsWith("new ") ? ["new ", name.slice(4)] : ["", name];
     const bare = called.slice(called.lastIndexOf(".") + 1);
@@ -114,7 +114,7 @@ export function readText(file: string): string | undefined {
 
 const MAP_LINE = /^[ \t]*\/\/[#@] ?sourceMappingURL=(\S+)[ \t\r]*$/gm;
 
-/** Location of a script's source map, as its text gives it: inline as `data:`, or elsewhere. */
+/** Returns the location of a script's source map, as its text gives it: inline as `data:`, or elsewhere. */
 export function sourceMapUrl(text: string): string | undefined {
   return [...text.matchAll(MAP_LINE)].at(-1)?.[1];
 }

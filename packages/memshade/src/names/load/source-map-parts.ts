@@ -11,7 +11,7 @@ const MOST_LEVELS = 8;
 
 let loaded: TraceMapping | undefined;
 
-/** Library for source maps, loaded with the first map, since few modules and scripts have one. */
+/** Returns the library for source maps, loaded with the first map, since few modules and scripts have one. */
 export function tracing(): TraceMapping {
   loaded ??= createRequire(import.meta.url)("@jridgewell/trace-mapping") as TraceMapping;
   return loaded;

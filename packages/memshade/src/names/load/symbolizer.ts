@@ -1,10 +1,9 @@
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { dwoCandidates } from "../../code/objects/index.ts";
+import { grown, partitionPoint } from "../../ground/bytes/columns.ts";
 import { dispensable } from "../../ground/bytes/dispensable.ts";
 import { FormatError, UserError } from "../../ground/bytes/errors.ts";
-import { grown } from "../../ground/bytes/grown.ts";
-import { partitionPoint } from "../../ground/bytes/partition-point.ts";
 import type { Frame } from "../symbolize/frame.ts";
 import {
   type FileRequest,
@@ -29,7 +28,7 @@ export interface FileSymbolizerOptions extends SymbolizerOptions {
    * Receives damage to names and lines, as the end of a sentence that begins with the object's path. `missing` has
    * it too.
    */
-  readonly tellDamage?: ((end: string) => void) | undefined;
+  readonly reportDamage?: ((end: string) => void) | undefined;
 }
 
 /** Symbolizer of an object on this machine. It finds further files that it needs by itself. */
@@ -58,7 +57,7 @@ export function loadSymbolizer(
   const missing: string[] = [];
   const addDamage = (end: string): void => {
     missing.push(end);
-    options.tellDamage?.(end);
+    options.reportDamage?.(end);
   };
   const symbolizer = new Symbolizer(loaded.object, {
     decompressors: nodeDecompressors,
@@ -156,8 +155,8 @@ export function withRequestedFiles(
 }
 
 /**
- * Message about a missing file, as the end of a sentence that begins with the object's name; empty if it is not
- * worth a message.
+ * Returns a message about a missing file, as the end of a sentence that begins with the object's name; empty
+ * if it is not worth a message.
  */
 export function missingFileMessages(request: FileRequest): string[] {
   switch (request.kind) {
@@ -322,8 +321,8 @@ class Places {
   }
 
   /**
-   * Ignored sources of which only the first line occurs. Kotlin's compiler writes one for all code without a
-   * source.
+   * Returns the ignored sources of which only the first line occurs. Kotlin's compiler writes one for all
+   * code without a source.
    */
   standInSources(): ReadonlySet<number> {
     const standIns = new Set(this.#ignored);

@@ -111,7 +111,7 @@ export class ProfiledBinaries {
     return buildId === "" ? undefined : this.#open(buildId)?.framesAt(offset);
   }
 
-  /** Binary with a build id, if it was named or is in a named folder. */
+  /** Returns the binary with a build id, if it was named or is in a named folder. */
   find(buildId: string): LoadedObject | undefined {
     return this.#named.get(buildId) ?? this.#search(buildId);
   }
@@ -138,7 +138,7 @@ export class ProfiledBinaries {
   }
 }
 
-/** Segment of a process, with the translation of its PCs. */
+/** Returns the segment of a process, with the translation of its PCs. */
 function moduleOf(segment: RawSegment, key: string, { loaded, framesAt }: Binary): RawModule {
   const start = Number(segment.start);
   return {
@@ -174,7 +174,7 @@ export function linkAddressOf({ start, end, offset }: RawSegment, object: Object
   return bySize.length === 1 ? bySize[0]!.address : Number(start - offset);
 }
 
-/** Build id, hexadecimal; for wasm modules without one, memshade's own. */
+/** Returns the build id, hexadecimal; for wasm modules without one, memshade's own. */
 export function buildIdOf({ path, object }: LoadedObject): string | undefined {
   if (object.buildId !== undefined || object.kind === "elf") return object.buildId;
   return createHash("sha256")
@@ -193,7 +193,7 @@ export function noFrameNamed(matched: MatchedModules["matched"]): string {
 }
 
 /**
- * Message for a profile that cannot be symbolized.
+ * Returns a message for a profile that cannot be symbolized.
  *
  * @param unmatched build ids of its modules, that of the program first
  */

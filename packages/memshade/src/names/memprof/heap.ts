@@ -1,8 +1,9 @@
 import { readdirSync, statSync } from "node:fs";
 import path, { dirname, join } from "node:path";
 import type { ByteSource } from "../../ground/bytes/byte-source.ts";
+import { partitionPoint } from "../../ground/bytes/columns.ts";
 import { UserError } from "../../ground/bytes/errors.ts";
-import { partitionPoint } from "../../ground/bytes/partition-point.ts";
+import { getU64 } from "../../ground/bytes/numbers.ts";
 import {
   functionGuid,
   heapProfileFromMemprof,
@@ -148,7 +149,10 @@ class CodeModule {
     };
   }
 
-  /** Offset that turns run-time addresses of one process into addresses that are equal in all processes. */
+  /**
+   * Returns the offset that turns run-time addresses of one process into addresses that are equal in all
+   * processes.
+   */
   shiftOf(segment: RawSegment): number {
     const base = Number(segment.offset);
     if (this.#loaded === undefined) return -base;
@@ -298,7 +302,7 @@ function isObject(file: string): boolean {
   }
 }
 
-/** First bytes of a file; the rest is read in pieces on demand. */
+/** Returns the first bytes of a file; the rest is read in pieces on demand. */
 function startOf(file: string): Uint8Array {
   return withFile(file, (source) => source.read(0, MAGIC_BYTES));
 }
@@ -421,8 +425,7 @@ class ProcessPlaces {
   /** Innermost first. */
   pathOf({ pcs, pcsAt, depth }: RawCursor): CodePlace[] {
     const path: CodePlace[] = [];
-    for (let at = pcsAt; at < pcsAt + 8 * depth; at += 8)
-      path.push(this.#at(pcs.getUint32(at, true) + pcs.getUint32(at + 4, true) * 2 ** 32));
+    for (let at = pcsAt; at < pcsAt + 8 * depth; at += 8) path.push(this.#at(getU64(pcs, at)));
     return path;
   }
 

@@ -73,7 +73,8 @@ class InputExpansion {
 
   #expandResponseFile(file: string): MergeInput[] {
     const path = resolve(file);
-    if (this.#open.includes(path)) throw new UserError(`@${file} names itself, in it or in what it names`);
+    if (this.#open.includes(path))
+      throw new UserError(`@${file} names itself, directly or through another file`);
     this.#open.push(path);
     const found = this.expand(readResponseFile(file));
     this.#open.pop();
@@ -145,7 +146,7 @@ function readRunFile(folder: string) {
   }
 }
 
-/** Profile file, with the modules of the run.json beside it if that describes it. */
+/** Returns the profile file, with the modules of the run.json beside it if that describes it. */
 function inputOf(path: string): MergeInput {
   const folder = dirname(path);
   if (!existsSync(join(folder, RUN_FILE))) return { path, modules: [] };

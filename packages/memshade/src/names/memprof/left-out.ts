@@ -9,7 +9,7 @@ import type { MergeInput } from "./inputs.ts";
  * Describes the data of an input that a merge would leave out: an indexed profile may have counters beside its
  * memory profile.
  */
-export function leftOutOf({ path, bytes }: MergeInput): string[] {
+export function omittedData({ path, bytes }: MergeInput): string[] {
   // The merge itself refuses an input that is neither a file nor a pipe.
   if (bytes === undefined && statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return [];
   const source = bytes === undefined ? openFile(path) : { ...sourceOfBytes(bytes), close: () => {} };

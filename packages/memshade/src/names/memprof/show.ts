@@ -1,6 +1,7 @@
 import { closeSync, fstatSync, statSync } from "node:fs";
 import { type ByteSource, sourceOfBytes } from "../../ground/bytes/byte-source.ts";
 import { FormatError, UserError } from "../../ground/bytes/errors.ts";
+import { viewOf } from "../../ground/bytes/numbers.ts";
 import { type FramesAtPc, symbolizeRaw } from "../../profile/formats/memprof/index.ts";
 import {
   isIndexedProfile,
@@ -143,7 +144,7 @@ function showIndexed(file: string, source: ByteSource): Generator<string> {
 
 function firstField(source: ByteSource, offset: number): bigint {
   const bytes = source.read(offset, 8);
-  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getBigUint64(0, true);
+  return viewOf(bytes).getBigUint64(0, true);
 }
 
 function showMemshade(file: string, bytes: Uint8Array): Generator<string> {

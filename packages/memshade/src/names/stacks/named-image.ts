@@ -71,8 +71,8 @@ function valuesOf(registers: Registers | undefined, shown: readonly string[]): R
 }
 
 /**
- * Callee-saved registers and the stack pointer, by name in the order of their DWARF numbers. These are known in
- * every frame.
+ * Returns callee-saved registers and the stack pointer, by name in the order of their DWARF numbers. These
+ * are known in every frame.
  */
 export function registerNames(target: UnwindTarget): string[] {
   return [...target.calleeSaved, target.stackPointer]

@@ -58,8 +58,8 @@ export const preferAsPerf: PreferSymbol = (first, second) => {
 };
 
 /**
- * Function symbol at an address of an object, from its best table with such a symbol. Stubs for calls of other
- * objects are named as in GDB and perf: `puts@plt`.
+ * Returns the function symbol at an address of an object, from its best table with such a symbol. Stubs for
+ * calls of other objects are named as in GDB and perf: `puts@plt`.
  */
 export function symbolAt(
   file: NativeFile,

@@ -132,7 +132,7 @@ export class NativeFile {
     );
   }
 
-  /** Stub for a call of another object at an address, if any. */
+  /** Returns the stub for a call of another object at an address, if any. */
   stubAt(address: number): PltStub | undefined {
     if (this.found === undefined) return undefined;
     this.#stubs ??= new PltStubs(this.found.object);

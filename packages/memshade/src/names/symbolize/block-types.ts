@@ -175,7 +175,7 @@ export class BlockTypes {
     return typedefs.get(struct.offset);
   }
 
-  /** Struct's name with its namespaces, if the name and size are unique. */
+  /** Returns the struct's name with its namespaces, if the name and size are unique. */
   #fullName(struct: Die, size: number): string {
     const own = struct.text(dw.DW_AT_name);
     if (own === undefined) return this.#typedefOf(struct) ?? `${kindOfStruct(struct)} without a name`;
@@ -191,7 +191,7 @@ export class BlockTypes {
   }
 }
 
-/** Typedefs of a scope and its namespaces that are the only names of structs, by the structs' offsets. */
+/** Collects typedefs of a scope and its namespaces that are the only names of structs, by the structs' offsets. */
 function typedefsBelow(parent: Die, names: Map<number, string>, depth: number): Map<number, string> {
   if (depth > DEEPEST) return names;
   for (const die of parent.children()) {
@@ -238,7 +238,10 @@ function plainType(type: Die | undefined): Die | undefined {
   return undefined;
 }
 
-/** Target of a pointer, owning pointers included: a type, "none" for void; undefined if the type is no pointer. */
+/**
+ * Returns the target of a pointer, owning pointers included: a type, "none" for void; undefined if the type
+ * is no pointer.
+ */
 function pointee(type: Die | undefined): Verdict {
   const pointer = plainType(type);
   if (pointer?.tag === dw.DW_TAG_pointer_type) return plainType(pointer.reference(dw.DW_AT_type)) ?? "none";
@@ -259,7 +262,7 @@ function isStruct(type: Verdict): type is Die {
   return type instanceof Object && kindOfStruct(type) !== undefined;
 }
 
-/** Class of a member function, by the type of `this`. */
+/** Returns the class of a member function, by the type of `this`. */
 function classOf(subroutine: Die): Die | undefined {
   for (const from of [originOf(subroutine), subroutine])
     for (const child of from.children()) {
@@ -299,8 +302,8 @@ function containerElement({ die }: Level): Verdict {
 }
 
 /**
- * Target of a pointer declared on the level's line. Pointers to void are ignored. Structs of the blocks' size
- * precede structs that fit several times.
+ * Returns the target of a pointer declared on the level's line. Pointers to void are ignored. Structs of the
+ * blocks' size precede structs that fit several times.
  */
 function declaredOn(
   { die, line }: Level,
@@ -345,16 +348,16 @@ function variablesIn(scope: Die, depth = 0): Die[] {
 interface HeldPointer {
   /** Distance from the address that leads to it; undefined if it varies. */
   readonly at: number | undefined;
-  /** Bytes of an array of such pointers, from there on. */
+  /** Size of the array of such pointers that begins at `at`; 1 for a single pointer. */
   readonly bytes: number;
   readonly target: Die;
 }
 
-/** Number of pointers followed: from a variable to its target, and on to that one's target. */
+/** Number of pointers followed: from a variable to its target, and from there to the next target. */
 const FARTHEST = 2;
 
 /**
- * Pointers that a value of a type is, has, or leads to.
+ * Returns the pointers to structs that a value of a type is, contains, or leads to.
  *
  * @param at offset of the value
  */
@@ -411,7 +414,7 @@ function* structsBelow(parent: Die, depth: number): Generator<Die> {
   }
 }
 
-/** Members, with those of inner structs and bases in their place; unions and arrays stay whole. */
+/** Returns the members. Members of inner structs and bases replace these; unions and arrays stay whole. */
 function leafMembers(struct: Die, prefix: string, from: number, depth: number): BlockMember[] {
   const members: BlockMember[] = [];
   for (const { member, isBase, type } of memberEntries(struct)) {
@@ -443,7 +446,7 @@ function namesWithin(union: Die, prefix: string, depth: number): string {
   return [...new Set(leafMembers(union, prefix, 0, depth + 1).map(({ name }) => name))].join(",");
 }
 
-/** Members in the order of offsets. Overlapping members are merged, members beyond the struct removed. */
+/** Sorts members by offset, merges overlapping ones, and removes members beyond the struct. */
 function merged(members: readonly BlockMember[], structSize: number): BlockMember[] {
   const result: BlockMember[] = [];
   for (const member of [...members].sort((a, b) => a.offset - b.offset || b.size - a.size)) {

@@ -1,4 +1,4 @@
-import { partitionPoint } from "../../ground/bytes/partition-point.ts";
+import { partitionPoint } from "../../ground/bytes/columns.ts";
 import type { ProfileModule, ResolvedFrame, Symbolizer } from "../../profile/model/heap-profile.ts";
 import type { IndexIntoModuleTable } from "../../profile/model/indices.ts";
 import type { Run, RunFunction } from "../../profile/model/run.ts";

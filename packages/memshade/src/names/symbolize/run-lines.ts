@@ -9,7 +9,7 @@ import type { Frame } from "./frame.ts";
 /** Symbols of a module by code offset; frames are innermost first. */
 export interface ModuleSymbols {
   frames(offset: number): readonly Frame[];
-  /** Start of a function without a name, in objects of native programs; undefined if unknown. */
+  /** Returns the start of a function without a name, in objects of native programs; undefined if unknown. */
   functionStart?(offset: number): number | undefined;
 }
 

@@ -175,7 +175,7 @@ export class Symbolizer {
   }
 
   /**
-   * Symbol that covers an address, by the object's symbol table.
+   * Returns the symbol that covers an address, by the object's symbol table.
    *
    * @param onlyGlobal true if local symbols may be left out
    */
@@ -299,7 +299,7 @@ export class Symbolizer {
     );
   }
 
-  /** Declaration of the variable at an address of data. Units are searched until one has it. */
+  /** Returns the declaration of the variable at an address of data. Units are searched until one has it. */
   dataDeclaration(address: number): DataDeclaration | undefined {
     const coveringUnit = this.#guarded(() => this.#unitIndex().find(address));
     for (const unit of coveringUnit === undefined ? this.#dwarfFile().units : [coveringUnit]) {
@@ -310,7 +310,10 @@ export class Symbolizer {
     return undefined;
   }
 
-  /** All variables with fixed addresses, unit by unit; a variable removed by the linker may have address 0. */
+  /**
+   * Returns all variables with fixed addresses, unit by unit; a variable removed by the linker may have
+   * address 0.
+   */
   dataVariables(): StaticVariable[] {
     const { demangle, pathMap } = this.#options;
     const found: StaticVariable[] = [];

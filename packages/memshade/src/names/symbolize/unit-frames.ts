@@ -179,7 +179,7 @@ export class UnitFrames {
     return this.#index;
   }
 
-  /** Name and declaration of a subroutine. Inlined instances have those of their origin. */
+  /** Returns the name and declaration of a subroutine. Inlined instances have those of their origin. */
   #declaration(index: SubroutineIndex, subroutine: number): Declaration {
     const { unit } = index;
     const origin = index.originOf(subroutine);

@@ -35,7 +35,9 @@ export type { StaticVariable };
 
 type PathOf = (file: number, unit: Unit) => string | undefined;
 
-/** All variables of the innermost subroutine at an address, with those of functions inlined into it. */
+/**
+ * Returns all variables of the innermost subroutine at an address, with those of functions inlined into it.
+ */
 export function localVariables(index: SubroutineIndex, address: number, pathOf: PathOf): LocalVariable[] {
   const innermost = index.innermostAt(address);
   if (innermost < 0) return [];
@@ -70,7 +72,7 @@ function describe(variable: Die, enclosing: Die, pathOf: PathOf): LocalVariable 
   };
 }
 
-/** First offset from the frame's base among the location expressions of a variable. */
+/** Returns the first offset from the frame's base among the location expressions of a variable. */
 function frameOffset(variable: Die, enclosing: Die): number | undefined {
   const value = enclosing.find(dw.DW_AT_frame_base);
   const register =
@@ -82,7 +84,7 @@ function frameOffset(variable: Die, enclosing: Die): number | undefined {
   return undefined;
 }
 
-/** Offset in an expression that consists of the frame's base, or its register, and an offset. */
+/** Returns the offset in an expression that consists of the frame's base, or its register, and an offset. */
 function offsetIn(expression: Uint8Array, base: number): number | undefined {
   if (expression.length === 0) return undefined;
   const isRegister = base >= dw.DW_OP_reg0 && base <= dw.DW_OP_reg31;

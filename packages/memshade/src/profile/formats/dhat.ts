@@ -229,12 +229,14 @@ export function readDhat(json: string): HeapProfile {
       allocated: { bytes: tb, blocks: tbk },
       ...(file.bklt
         ? {
-            totalLifetime: given(tl, index, "tl"),
-            peak: { bytes: given(gb, index, "gb"), blocks: given(gbk, index, "gbk") },
-            live: { bytes: given(eb, index, "eb"), blocks: given(ebk, index, "ebk") },
+            totalLifetime: required(tl, index, "tl"),
+            peak: { bytes: required(gb, index, "gb"), blocks: required(gbk, index, "gbk") },
+            live: { bytes: required(eb, index, "eb"), blocks: required(ebk, index, "ebk") },
           }
         : {}),
-      ...(file.bkacc ? { accessed: { read: given(rb, index, "rb"), written: given(wb, index, "wb") } } : {}),
+      ...(file.bkacc
+        ? { accessed: { read: required(rb, index, "rb"), written: required(wb, index, "wb") } }
+        : {}),
     };
   });
   return importedHeapProfile({
@@ -300,7 +302,7 @@ function checked(value: unknown): DhatFile {
   }
 }
 
-function given(value: number | undefined, index: number, key: string): number {
+function required(value: number | undefined, index: number, key: string): number {
   if (value !== undefined) return value;
   throw new FormatError("malformed", 0, CONSTRUCT, `pps[${index}].${key} is missing`);
 }

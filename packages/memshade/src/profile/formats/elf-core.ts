@@ -7,8 +7,9 @@ import {
   readString,
 } from "../../code/objects/index.ts";
 import type { ByteSource } from "../../ground/bytes/byte-source.ts";
+import { partitionPoint } from "../../ground/bytes/columns.ts";
 import { FormatError } from "../../ground/bytes/errors.ts";
-import { partitionPoint } from "../../ground/bytes/partition-point.ts";
+import { getU64, viewOf } from "../../ground/bytes/numbers.ts";
 import {
   type MappedFile,
   type ProcessArchitecture,
@@ -315,14 +316,14 @@ function readHeaders(
   const count = Math.min(auxiliary.get(AT_PHNUM) ?? 0, 0xffff);
   if (entrySize < 56) return [];
   const bytes = memory.read(address, count * entrySize);
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const view = viewOf(bytes);
   return Array.from({ length: Math.floor(bytes.length / entrySize) }, (_, index) => {
     const at = index * entrySize;
     return {
       type: view.getUint32(at, true),
-      fileOffset: u64(view, at + 8),
-      address: u64(view, at + 16),
-      memorySize: u64(view, at + 40),
+      fileOffset: getU64(view, at + 8),
+      address: getU64(view, at + 16),
+      memorySize: getU64(view, at + 40),
     };
   });
 }
@@ -356,20 +357,21 @@ function librariesOf(memory: CoreMemory, dynamic: ProgramHeader, bias: number): 
 
 function libraryRanges(memory: CoreMemory, base: number, path: string): MappedFile[] {
   const start = memory.read(base, 64);
-  const view = new DataView(start.buffer, start.byteOffset, start.byteLength);
+  const view = viewOf(start);
   if (start.length < 64 || view.getUint32(0, true) !== 0x464c457f)
     return [{ start: base, end: base + PAGE, fileOffset: 0, path }];
   const sizes = new Map([
     [AT_PHENT, view.getUint16(54, true)],
     [AT_PHNUM, view.getUint16(56, true)],
   ]);
-  return rangesOf(readHeaders(memory, base + u64(view, 32), sizes), base, path);
+  return rangesOf(readHeaders(memory, base + getU64(view, 32), sizes), base, path);
 }
 
 function dynamicEntry(memory: CoreMemory, address: number, size: number, tag: number): number | undefined {
   const bytes = memory.read(address, Math.min(size, 2 ** 16));
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  for (let at = 0; at + 16 <= bytes.length; at += 16) if (u64(view, at) === tag) return u64(view, at + 8);
+  const view = viewOf(bytes);
+  for (let at = 0; at + 16 <= bytes.length; at += 16)
+    if (getU64(view, at) === tag) return getU64(view, at + 8);
   return undefined;
 }
 
@@ -381,11 +383,7 @@ function pageStart(address: number): number {
 
 function word(memory: CoreMemory, address: number): number {
   const bytes = memory.read(address, 8);
-  return bytes.length < 8 ? 0 : u64(new DataView(bytes.buffer, bytes.byteOffset), 0);
-}
-
-function u64(view: DataView, offset: number): number {
-  return view.getUint32(offset + 4, true) * 2 ** 32 + view.getUint32(offset, true);
+  return bytes.length < 8 ? 0 : getU64(new DataView(bytes.buffer, bytes.byteOffset), 0);
 }
 
 /** Note types that the kernel writes into core dumps (`linux/elf.h`). */
@@ -444,9 +442,9 @@ function readAuxiliaryVector({ content }: ElfNote): Map<number, number> {
   const view = viewOf(content);
   const values = new Map<number, number>();
   for (let at = 0; at + 16 <= content.length; at += 16) {
-    const type = u64(view, at);
+    const type = getU64(view, at);
     if (type === 0) break;
-    values.set(type, u64(view, at + 8));
+    values.set(type, getU64(view, at + 8));
   }
   return values;
 }
@@ -455,8 +453,8 @@ function readAuxiliaryVector({ content }: ElfNote): Map<number, number> {
 function readMappedFiles({ content }: ElfNote): MappedFile[] {
   if (content.length < 16) return [];
   const view = viewOf(content);
-  const pageSize = u64(view, 8);
-  const count = Math.min(u64(view, 0), Math.floor((content.length - 16) / 24));
+  const pageSize = getU64(view, 8);
+  const count = Math.min(getU64(view, 0), Math.floor((content.length - 16) / 24));
   const files: MappedFile[] = [];
   let nameAt = 16 + count * 24;
   for (let index = 0; index < count; index++) {
@@ -465,7 +463,7 @@ function readMappedFiles({ content }: ElfNote): MappedFile[] {
     const end = content.indexOf(0, nameAt);
     if (end < 0) break;
     nameAt = end + 1;
-    const [start, stop, page] = [u64(view, at), u64(view, at + 8), u64(view, at + 16)];
+    const [start, stop, page] = [getU64(view, at), getU64(view, at + 8), getU64(view, at + 16)];
     if (stop > start) files.push({ start, end: stop, fileOffset: page * pageSize, path });
   }
   return files.sort((a, b) => a.start - b.start);
@@ -475,8 +473,4 @@ function readCodeAddressMask({ content }: ElfNote): [number, number] | undefined
   if (content.length < 16) return undefined;
   const view = viewOf(content);
   return [view.getUint32(8, true), view.getUint32(12, true)];
-}
-
-function viewOf(bytes: Uint8Array): DataView {
-  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

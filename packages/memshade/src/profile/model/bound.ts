@@ -31,11 +31,13 @@ export const BLOCK_FIGURES: readonly Figure[] = [
 
 /** Figures of a profile that are not exact counts, and the reason. */
 export interface Bound {
+  /** Groups of inexact figures. */
   readonly figures: readonly Figure[];
   /** Direction of the error: the true figures are at least the counted ones, at most those, or either. */
   readonly are: "least" | "most" | "either";
   /** True if only figures of single sites are inexact and the total is exact. */
   readonly byPlace?: boolean | undefined;
+  /** Reason, as a sentence. */
   readonly because: string;
 }
 

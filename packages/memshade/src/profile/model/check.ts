@@ -20,7 +20,7 @@ class Misfit extends UserError {
     this.#fault = fault;
   }
 
-  within(place: string): Misfit {
+  atPlace(place: string): Misfit {
     const separator = this.#place === "" || this.#place.startsWith("[") ? "" : ".";
     return new Misfit(`${place}${separator}${this.#place}`, this.#fault);
   }
@@ -41,7 +41,7 @@ export function part<T>(place: string, check: Check<T>, value: unknown): T {
 }
 
 function within(place: string, error: unknown): unknown {
-  return error instanceof Misfit ? error.within(place) : error;
+  return error instanceof Misfit ? error.atPlace(place) : error;
 }
 
 export const text: Check<string> = (value) => (typeof value === "string" ? value : fail("text", value));

@@ -3,6 +3,7 @@
  * unreachable.
  */
 export interface BlockCollection {
+  /** Number and total size of the blocks. */
   blocks: number;
   bytes: number;
   /** Sum of their lifetimes, in units of the run's clock. */

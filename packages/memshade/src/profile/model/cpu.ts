@@ -11,13 +11,16 @@ export const CPU_SCHEMA = "memshade-cpu";
 export const CPU_VERSION = 1;
 
 export interface CpuSamples {
+  /** Name and version of the format. */
   schema: typeof CPU_SCHEMA;
   version: typeof CPU_VERSION;
+  /** Samples per second of each thread's CPU time. */
   hz: number;
+  /** Threads that were sampled. */
   threads: CpuThread[];
   /**
    * Call paths as a tree in which callers precede callees. `caller` is −1 for outermost frames; `site` is the code
-   * position.
+   * position: `modules[].start` + offset.
    */
   stacks: { caller: number[]; site: number[] };
   /**
@@ -36,6 +39,7 @@ export interface CpuSamples {
 }
 
 interface CpuThread {
+  /** Number of the thread in the system. */
   id: number;
   /** Name at the time of the last sample. */
   name: string;

@@ -3,10 +3,13 @@
  * the other.
  */
 export interface BlockGrowth {
+  /** Number of chains. */
   chains: number;
   /** Number of copies to a larger block, in all chains together. */
   copies: number;
+  /** Bytes copied to larger blocks. */
   copiedBytes: number;
+  /** Copies of the longest chain. */
   mostCopies: number;
   /** Total size of the last blocks of chains. */
   finalBytes: number;
@@ -25,6 +28,7 @@ export interface BlockGrowth {
 
 /** Use of large blocks: of blocks that were accessed and did not grow into a larger one. */
 export interface BlockCapacity {
+  /** Number and total size of the blocks, of 512 bytes or more each. */
   blocks: number;
   bytes: number;
   /** Bytes after the last one that was accessed or copied. */

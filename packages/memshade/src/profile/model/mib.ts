@@ -8,42 +8,46 @@
  * scaled by 100.
  */
 export interface Mib {
+  /** Allocated blocks. */
   allocCount: number;
+  /** Loads, stores and atomics in the blocks: sum, least and most of a block. Ranges count one access per 8 bytes. */
   totalAccessCount: bigint;
   minAccessCount: bigint;
   maxAccessCount: bigint;
-  /** Requested bytes of all blocks. */
+  /** Requested bytes: sum, least and most of a block. */
   totalSize: bigint;
   minSize: number;
   maxSize: number;
-  /** Value of the block merged last. */
+  /** Allocation time of the block that was freed last. */
   allocTimestamp: number;
-  /** Value of the block merged last. */
+  /** Deallocation time of the block that was freed last. */
   deallocTimestamp: number;
+  /** Time from allocation to deallocation: sum, least and most. A live block counts as freed at the end. */
   totalLifetime: bigint;
   minLifetime: number;
   maxLifetime: number;
-  /** Value of the block merged last. */
+  /** Instance or worker (native: CPU) that allocated the block that was freed last. */
   allocCpuId: number;
-  /** Value of the block merged last. */
+  /** Instance or worker (native: CPU) that freed the block that was freed last. */
   deallocCpuId: number;
-  /** Value of the context's first block (0 or 1), see {@link mergeMib}. */
+  /** 1 if the first block was freed by another instance, worker or CPU than allocated it; contexts add up. */
   numMigratedCpu: number;
   /** Blocks allocated before the block merged just before them was freed. */
   numLifetimeOverlaps: number;
+  /** Blocks that were allocated, or freed, by the same instance, worker or CPU as the block before. */
   numSameAllocCpu: number;
   numSameDeallocCpu: number;
   /** Always 0 today. */
   dataTypeId: bigint;
-  /** Sum of accesses per byte, times 100. */
+  /** Accesses per byte, times 100, of each block: sum, least and most. */
   totalAccessDensity: bigint;
   minAccessDensity: number;
   maxAccessDensity: number;
-  /** Sum of accesses per byte and per 1000 clock units, times 100. */
+  /** Accesses per byte and per 1000 clock units, times 100, of each block: sum, least and most. */
   totalLifetimeAccessDensity: bigint;
   minLifetimeAccessDensity: number;
   maxLifetimeAccessDensity: number;
-  /** Entries of {@link Mib.histogram}; 0 without one. */
+  /** Entries of the access histogram; 0 without one. */
   accessHistogramSize: number;
   /** Stale pointer of the profiled process, kept as read; written as 0. */
   accessHistogram: bigint;

@@ -3,9 +3,11 @@ import { type Check, count, list, misfit, optional, record, text } from "./check
 export interface NamedModule {
   /** Index into `modules` of run.json, which is also the part above 2^32 of addresses in the module. */
   index: number;
+  /** Name of the module, as in run.json. */
   name: string;
   /** Hexadecimal build id, or the beginning of the SHA-256 of a module without one. */
   buildId: string;
+  /** Size of the module. */
   bytes?: number | undefined;
   /** Some functions that the module exports, if no file is known to contain it. */
   exports?: string[] | undefined;

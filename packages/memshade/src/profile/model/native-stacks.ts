@@ -14,6 +14,7 @@ export interface SymbolOffset {
 
 /** File that symbolizing or unwinding needed and did not find. */
 export interface MissingFile {
+  /** Path and build id. */
   readonly path: string;
   readonly buildId: string | undefined;
   /** End of a sentence that begins with the path. */

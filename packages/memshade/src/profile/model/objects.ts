@@ -23,12 +23,18 @@ export const OBJECTS_SCHEMA = "memshade-objects";
 export const OBJECTS_VERSION = 1;
 
 export interface ObjectsProfile {
+  /** Name and version of the format. */
   schema: typeof OBJECTS_SCHEMA;
   version: typeof OBJECTS_VERSION;
+  /** Version of memshade that recorded the run. */
   memshade: string;
+  /** Program and arguments as typed. */
   command: string[];
+  /** Short name of the program. */
   program: string;
+  /** Model of sizes. */
   sizes: ObjectSizes;
+  /** True if accesses to fields were counted. */
   fields: boolean;
   /**
    * True if allocations were counted by their calling context; otherwise each site has one context, without callers.
@@ -36,28 +42,39 @@ export interface ObjectsProfile {
   contexts: boolean;
   /** Mean distance between samples at the start, bytes; 0: no samples were taken. */
   sampleBytes: number;
+  /** Recorded modules. */
   modules: NamedModule[];
+  /** Objects of each module. */
   parts: ModuleObjects[];
+  /** Sentences about facts that the profile does not cover. */
   notTracked: string[];
 }
 
 interface ObjectSizes {
+  /** Engine whose sizes the model follows. */
   engine: string;
+  /** Bytes of a reference, and of the headers of structs and arrays. */
   references: number;
   structHeader: number;
   arrayHeader: number;
 }
 
 export interface ModuleObjects {
+  /** Index into `modules`. */
   module: number;
+  /** Number of instances. */
   instances: number;
   /** Types that were allocated, or whose fields were used. */
   types: ObjectType[];
   /** Instructions that allocated, by their offset. */
   sites: ObjectSite[];
+  /** Frames of call paths. */
   frames: StackFrame[];
+  /** Call paths. */
   paths: ObjectPaths;
+  /** Allocations by site and call path; without contexts a row per site. */
   contexts: ObjectContexts;
+  /** Followed objects. */
   samples: ObjectSamples;
   /** Figures of the instance that allocated most; undefined if they were not recorded, or nothing was allocated. */
   overTime?: ObjectsOverTime | undefined;
@@ -66,26 +83,33 @@ export interface ModuleObjects {
 export interface ObjectType {
   /** Index in the type section. Equal types have the lowest index among them. */
   index: number;
+  /** Name of the type. */
   name?: string | undefined;
+  /** Kind of the type. */
   kind: "struct" | "array";
   /** Index of the type that it extends. */
   supertype?: number | undefined;
+  /** Allocated objects. */
   objects: number;
   /** Objects created by constant expressions, when instances were created. */
   constant: number;
+  /** Elements of arrays. */
   elements: number;
+  /** Bytes of all objects, by the model. */
   bytes: number;
   /** Fields of a struct, in their order; for an array one entry, which describes its elements. */
   fields: ObjectField[];
 }
 
 export interface ObjectField {
+  /** Name and type of the field. */
   name?: string | undefined;
   type: string;
   /** Size in an object, without padding. */
   bytes: number;
+  /** True if the field can be written after the object was created. */
   mutable: boolean;
-  /** Reads by instructions that name this type; for arrays, of elements. */
+  /** Reads and writes by instructions that name this type; for arrays, of elements. */
   reads: number;
   writes: number;
   /**
@@ -99,16 +123,21 @@ export interface ObjectField {
 export interface ObjectSite {
   /** Offset in the code section of the module; −1: constant expressions. */
   offset: number;
+  /** Index of the allocated type. */
   type: number;
+  /** Name of the instruction. */
   instruction: string;
+  /** Allocated objects, elements of arrays, and bytes. */
   objects: number;
   elements: number;
   bytes: number;
+  /** Frame of the instruction. */
   frame?: StackFrame | undefined;
 }
 
 /** Call paths, as columns: each is a frame and the path of its caller. */
 export interface ObjectPaths {
+  /** Index into `frames`. */
   frame: number[];
   /** Index into these columns, lower than the path's own; −1: the path has no caller, or an unknown one. */
   caller: number[];
@@ -116,9 +145,11 @@ export interface ObjectPaths {
 
 /** Exact allocations of each site in each calling context, as columns. */
 interface ObjectContexts {
+  /** Index into `sites`. */
   site: number[];
   /** Index into `paths`, whose innermost frame is that of the site. */
   path: number[];
+  /** Allocated objects, elements of arrays, and bytes. */
   objects: number[];
   elements: number[];
   bytes: number[];
@@ -127,19 +158,24 @@ interface ObjectContexts {
 export interface ObjectsOverTime {
   /** Columns: bytes allocated up to the end of each interval, and objects created in it. */
   intervals: { end: number[]; objects: number[] };
+  /** Contexts with most bytes, at most 256. */
   contexts: ContextOverTime[];
 }
 
 /** Allocations of one context in each interval with allocations. */
 export interface ContextOverTime {
+  /** Index of the context. */
   context: number;
+  /** Indices of intervals. */
   intervals: number[];
+  /** Allocated objects and bytes in each of them. */
   objects: number[];
   bytes: number[];
 }
 
 /** Sampled objects, as columns, instance by instance in the order of their creation. */
 export interface ObjectSamples {
+  /** Index into `sites`. */
   site: number[];
   /** Size in bytes, and the number of objects that the sample represents. */
   size: number[];
@@ -150,6 +186,7 @@ export interface ObjectSamples {
   death: number[];
   /** True if it is unknown whether the object was collected. */
   unknown: boolean[];
+  /** Index into `contexts`. */
   context: number[];
   /** Index into `paths`: the JavaScript frames that entered the module; −1: not recorded. */
   host: number[];

@@ -26,11 +26,16 @@ export const NAMES_SCHEMA = "memshade-names";
 export const RUN_PAGES = { report: "report.html", diff: "diff.html" } as const;
 
 export interface Run {
+  /** Name and version of the format. */
   schema: typeof RUN_SCHEMA;
   version: typeof RUN_VERSION;
+  /** Version of memshade that recorded the run. */
   memshade: string;
+  /** Program and arguments as typed. */
   command: string[];
+  /** Short name of the program. */
   program: string;
+  /** Settings of each tool that recorded the run. */
   tools: {
     heap?: HeapTool | undefined;
     waste?: ToolDescription | undefined;
@@ -38,10 +43,13 @@ export interface Run {
     objects?: ToolDescription | undefined;
     cpu?: ToolDescription | undefined;
   };
+  /** End of the program. */
   end: RunEnd;
+  /** Modules or objects whose code ran, in the order of `index`. */
   modules: RunModule[];
+  /** Figures of the heap; absent if no tool recorded it. */
   heap?: RunHeap | undefined;
-  /** Callers of the modules; absent if they were not recorded. */
+  /** Host frames that called the modules; absent if they were not recorded. */
   host?: RunHost | undefined;
   /** Child processes with runs of their own; absent if children were not recorded. */
   children?: RunChild[] | undefined;
@@ -49,9 +57,9 @@ export interface Run {
   notTracked: string[];
   /** Figures of the heap, or of all tools, that are not exact counts; absent: none are known to be inexact. */
   bounds?: Bound[] | undefined;
-  /** Memory use of the profiler, as far as known. */
+  /** Memory of the profiler, as far as known. */
   presence?: Presence | undefined;
-  /** File names inside the run's directory. */
+  /** Names of the files beside this one; absent without such a file. */
   files: {
     heap?: string | undefined;
     heapIntervals?: string | undefined;
@@ -60,7 +68,6 @@ export interface Run {
     objects?: string | undefined;
     cpu?: string | undefined;
     statics?: string | undefined;
-    /** Cost of the process; present if a run folder was written. */
     measured?: string | undefined;
   };
 }
@@ -76,9 +83,11 @@ export interface Presence {
    * counts.
    */
   modules: number;
+  /** Shadow memory and tables that were touched. */
   shadow: number;
+  /** Recorded profile, as its files have it. */
   recorded: number;
-  /** Limit of shadow memory and tables, for native programs, whose recording ends at the limit. */
+  /** Limit of shadow memory and tables of native programs (`--memory-limit`). Recording ends at the limit. */
   limit?: number | undefined;
   /** Measurements of the process, if known: stored in `measured.json`, never in `run.json`. */
   process?: ProcessCost | undefined;
@@ -94,9 +103,9 @@ export const MEASURED_VERSION = 1;
  * differ in every run, so they are in a file of their own, `measured.json`.
  */
 export interface ProcessCost {
-  /** Peak memory of the process. */
+  /** Largest resident memory of the process, shared pages included. Bytes. */
   peakBytes: number;
-  /** Processor time of all threads, ms. */
+  /** Processor time of all threads, user and system, ms. */
   processorMs: number;
   /** Part of the processor time for rewriting modules in the threads that requested it, ms. */
   rewritingMs: number;
@@ -114,10 +123,11 @@ export type Measured = Pick<Presence, "process" | "memory">;
  * a second; the final figures are those of the last sample.
  */
 export interface ProcessMemory {
+  /** Resident at the end, and at most. Bytes. */
   residentBytes: number;
   peakBytes: number;
   /**
-   * Figures of its allocator at exit. Absent if the allocator is not the GNU C library's, the program did not exit
+   * Figures of its allocator at exit (`mallinfo2` of the GNU C library). Absent if the allocator is not the GNU C library's, the program did not exit
    * normally, or a tool's code was in it.
    */
   allocator?: AllocatorMemory | undefined;
@@ -125,6 +135,7 @@ export interface ProcessMemory {
 
 /** Bytes that an allocator holds from the system. */
 export interface AllocatorMemory {
+  /** Bytes held from the system. */
   heldBytes: number;
   /** Part of `heldBytes` that is in no block. */
   freeBytes: number;
@@ -133,6 +144,7 @@ export interface AllocatorMemory {
 }
 
 export interface HeapTool {
+  /** Clock of lifetimes and timestamps. */
   clock: Clock;
   /**
    * Precision of access counts. "merged": accesses to one base address inside a basic block are added together, so
@@ -140,7 +152,9 @@ export interface HeapTool {
    * accesses were not counted.
    */
   counters: CounterMode;
+  /** Bytes per access counter: 8. */
   granuleBytes: number;
+  /** True if accesses to the stack, or by the allocator, were counted. */
   includeStack: boolean;
   includeAllocator: boolean;
   /** True if memory that a native program maps itself counts as blocks too; absent: it does not. */
@@ -156,40 +170,55 @@ export interface HeapTool {
 export type ToolDescription = Readonly<Record<string, string | number | boolean>>;
 
 export interface Clock {
-  /** Kind: "virtual" advances with the program's work, "wall" with real time. */
+  /** Kind: "virtual" advances with the program's work and repeats exactly, "wall" with real time. */
   kind: "virtual" | "wall";
+  /** Unit of times: "allocations" or "ms". */
   unit: string;
 }
 
 export type CounterMode = "merged" | "exact" | "none";
 
 export interface RunEnd {
-  /** Kind of the end; "ended" means that the cause is unknown, as for a process that another one waits for. */
+  /** Kind of the end. After a "dump", the program continued. "ended" means that the cause is unknown, as for a process that another one waits for. */
   kind: "exit" | "trap" | "exception" | "signal" | "dump" | "ended";
+  /** Exit code, of an "exit". */
   exitCode?: number;
+  /** Name of the signal, such as "SIGINT". */
   signal?: string;
+  /** Message of a trap or an exception. */
   message?: string;
   /** True if recording ended before the program did, so that blocks live at that time may have been freed later. */
   isLater?: boolean | undefined;
 }
 
 export interface RunChild {
+  /** Short name of the child, and its command. */
   program: string;
   command: string[];
-  /** Number of allocations; absent if blocks were not recorded. */
+  /** Allocated blocks, and their bytes; absent if blocks were not recorded. */
   allocations?: number | undefined;
   allocatedBytes?: number | undefined;
 }
 
 export interface RunModule {
+  /** Position in the list. */
   index: number;
+  /**
+   * File name, or end of the address. A module that was compiled from bytes has its own name, or else the package or
+   * script with the beginning of the build id (`hash-wasm#1f8ea2`), as have different modules of one name.
+   */
   name: string;
+  /** File of the module; null if unknown. */
   path?: string | null | undefined;
   /** Script that compiled the module, if no file is known to contain it. */
   script?: string | undefined;
+  /** Build id, hexadecimal: the custom section `build_id`, or else the first 20 bytes of the file's SHA-256. */
   buildId: string;
+  /** Size of the file. */
   bytes: number;
+  /** Size of the code section's payload. */
   codeBytes: number;
+  /** Number of instances. */
   instances: number;
   /** Some functions that the module exports, if no file is known to contain it. */
   exports?: string[] | undefined;
@@ -203,13 +232,21 @@ export interface RunModule {
    * mapped byte. `isUncounted` is true if it ran without access counting although other objects had it.
    */
   object?: { kind: "elf"; address: number; isUncounted?: boolean | undefined } | undefined;
+  /** Allocator of the module. */
   allocator: RunAllocator;
+  /** Functions on recorded stacks. */
   functions: RunFunction[];
-  /** Source positions of the code on recorded stacks, from the module's own debug information. Absent without such. */
+  /**
+   * Source positions of the code on recorded stacks, from the module's own debug information. Absent without
+   * such.
+   */
   places?: RunPlace[] | undefined;
   /** Stacks that created several instances, and how many of them are kept; absent if unknown. */
   instancesBy?: RunInstances[] | undefined;
-  /** Bytes of the module's stack that its host took in several calls and never gave back; absent if none are known. */
+  /**
+   * Bytes of the module's stack that its host took in several calls and never gave back; absent if none are
+   * known.
+   */
   stackTakes?: RunStackTakes[] | undefined;
   /** Sentences, by tool, that explain why the tool recorded nothing of the module. */
   notRecorded?: Partial<Record<string, string>> | undefined;
@@ -221,9 +258,11 @@ export interface RunModule {
 }
 
 export interface RunInstances {
+  /** JavaScript frames that created the instances, innermost first. */
   frames: RunHostFrame[];
   /** Thread number; 0 is the main thread. */
   thread: number;
+  /** Instances created there. */
   made: number;
   /** Instances that were kept when the profile was taken, after a garbage collection of the host. */
   kept: number;
@@ -250,23 +289,29 @@ export const TRAMPOLINE_BYTES = 128;
 
 /** Evidence for the allocator of a module, and its confirmation by the run. */
 export interface RunAllocator {
+  /** Evidence that the allocator was found by. */
   how: "names" | "exports" | "glue" | "wrapper" | "structure" | "option" | "none";
-  /** Confirmation; null if nothing was allocated. */
+  /**
+   * True if the run confirmed the allocator; null if nothing was allocated. Functions found by name must fit most
+   * blocks, functions found by shape all of them.
+   */
   confirmed?: boolean | null | undefined;
+  /** Hooked functions: role (`malloc`, `free`, `rust_alloc` …), index and name. */
   functions: { role: string; index: number; name?: string | undefined }[];
-  /** Reason for giving the allocator up, as a sentence. */
+  /** Reason, as a sentence, why figures of the heap are missing: the allocator is unknown or misbehaved. */
   refused?: string | undefined;
   /** True if the allocator was given up although some functions resemble one. */
   doubtful?: boolean | undefined;
   /** Functions that resemble allocators on top of it, each pair as the text of an `--allocator` option. */
   further?: string[] | undefined;
-  /** Indices of functions whose result is always the block of a callee, with a size that their caller chooses. */
+  /** Indices of [layers](concepts.md#own-code): functions whose result is always the block of a callee, with a size that their caller chooses. */
   layers?: number[] | undefined;
 }
 
 export interface RunFunction {
   /** Index in the original module; −1 represents calling contexts beyond the bounds. */
   index: number;
+  /** Linker's name. */
   name?: string | undefined;
   /** Offsets of the body in the code section payload: first byte and byte after the last. */
   offset: number;
@@ -281,10 +326,13 @@ export interface RunPlace {
 }
 
 export interface RunPlaceFrame {
+  /** Linker's name of the function. */
   function?: string | undefined;
+  /** Source position; lines and columns count from 1. */
   file?: string | undefined;
   line?: number | undefined;
   column?: number | undefined;
+  /** Line on which the function begins. */
   startLine?: number | undefined;
   /** True if the function is declared to return untyped memory of a requested size. */
   handsOutMemory?: boolean | undefined;
@@ -293,9 +341,12 @@ export interface RunPlaceFrame {
 }
 
 export interface RunHeap {
+  /** Allocated blocks, and their requested bytes. Reallocations count as an allocation and a free. */
   allocations: number;
   allocatedBytes: number;
+  /** Freed blocks. */
   frees: number;
+  /** Live bytes and blocks at the moment of most bytes; several instances count as their sum. */
   peakBytes: number;
   peakBlocks: number;
   /** Live bytes and blocks at the end of the run. */
@@ -309,9 +360,9 @@ export interface RunHeap {
   staticAccesses?: number | undefined;
   /** Touched memory of the profiler itself. */
   profilerBytes: number;
-  /** Contexts and blocks without room in the bounded tables. */
+  /** Allocations that share one entry for lack of room (`contexts`), and allocations that were not followed (`blocks`). */
   overflow: { contexts: number; blocks: number };
-  /** Reachability of the live blocks; absent if it was not determined. */
+  /** [Reachability](concepts.md#lost-or-still-reachable) of the live blocks; absent if it was not determined. */
   reach?: HeapReach | undefined;
   /** Growth at all sites; absent if the run did not follow it. */
   growth?: BlockGrowth | undefined;
@@ -323,12 +374,15 @@ export interface RunHeap {
   threads?: RunThreads[] | undefined;
   /** Sentences about facts that the heap's figures do not cover. */
   notTracked?: string[] | undefined;
+  /** Calling contexts, in the order of the raw profile. */
   sites: RunSite[];
 }
 
 export interface RunThreads {
+  /** Name of the threads, and their number. */
   name: string;
   threads: number;
+  /** Allocated blocks, and their bytes. */
   allocations: number;
   allocatedBytes: number;
 }
@@ -352,8 +406,12 @@ export interface RunHost {
 }
 
 export interface RunHostFrame {
+  /** Name of the function. */
   name: string;
-  /** Path or address of the executed script; absent for the engine's own functions. Lines and columns count from 1. */
+  /**
+   * Path or address of the executed script; absent for the engine's own functions. Lines and columns count
+   * from 1.
+   */
   file?: string | undefined;
   line?: number | undefined;
   column?: number | undefined;
@@ -373,6 +431,7 @@ export interface RunHostFrame {
  * are 0, if reachability was determined at all.
  */
 export interface RunReach {
+  /** Lost, indirectly lost, possibly lost and still reachable blocks, and their bytes. */
   lostBytes?: number | undefined;
   lostBlocks?: number | undefined;
   indirectlyLostBytes?: number | undefined;
@@ -394,8 +453,8 @@ export interface RunReach {
    */
   idleReachableBlocks?: number | undefined;
   /**
-   * Part of `lateReachableBlocks` in contexts that had stopped allocating: the program continued for many times the
-   * context's longest pause.
+   * Part of `lateReachableBlocks` in contexts that had stopped allocating: the program continued for more than
+   * five times the context's longest pause.
    */
   doneReachableBlocks?: number | undefined;
   /**
@@ -406,12 +465,11 @@ export interface RunReach {
   lateBehindBlocks?: number | undefined;
 }
 
+type OnlyOfContexts = `${"behind" | "late" | "idle" | "done" | "settled"}${string}`;
+type ReachTotals = { [Key in keyof Omit<RunReach, OnlyOfContexts>]-?: number };
+
 /** Reachability in the whole heap. Live blocks in none of the kinds were not examined. */
-export interface HeapReach
-  extends Record<
-    Exclude<keyof RunReach, `${"behind" | "late" | "idle" | "done" | "settled"}${string}`>,
-    number
-  > {
+export interface HeapReach extends ReachTotals {
   /** Accesses to live blocks and static data shortly before the last allocation or after it. Absent: not recorded. */
   accessesAfter?: number | undefined;
   /** True if the host may hold the addresses of lost blocks. */
@@ -428,15 +486,16 @@ export interface RunSite extends RunReach {
   /** Bytes and blocks that were live when the whole heap was largest. */
   peakBytes: number;
   peakBlocks: number;
-  /** Blocks that were neither read nor written. */
+  /** Blocks that were neither read nor written, and their bytes. */
   neverAccessed: number;
   neverAccessedBytes: number;
-  /** Blocks that were written but never read. */
+  /** Blocks that were written but never read, and their bytes. */
   writtenNeverRead: number;
   writtenNeverReadBytes: number;
   /** Accessed granules, and all granules, of all blocks together. */
   granulesTouched: number;
   granules: number;
+  /** Reallocations that ended in a block of this context. */
   reallocations: number;
   /** Blocks freed at most one allocation after their own. */
   temporary?: number | undefined;
@@ -444,11 +503,14 @@ export interface RunSite extends RunReach {
   stage?: number | undefined;
   /** Number of entries of that stage with the context's innermost host stack; absent if `stage` is. */
   entries?: number | undefined;
-  /** Growth; absent if no block grew. */
+  /** [Growth](concepts.md#growth); absent if no block grew. */
   growth?: BlockGrowth | undefined;
   /** Capacity; absent without used large blocks. */
   capacity?: BlockCapacity | undefined;
-  /** Drag; absent if no block was followed to its last access. */
+  /**
+   * [Drag](concepts.md#drag); absent if no block was followed to its last access. `drag` of earlier versions is not
+   * read.
+   */
   keptAfterUse?: BlockDrag | undefined;
   /** Blocks freed through the host's collector; absent if there are none. */
   collected?: BlockCollection | undefined;

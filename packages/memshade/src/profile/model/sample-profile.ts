@@ -20,13 +20,16 @@ export interface SampleModule {
 export interface SampleFrame {
   /** Readable name; a hexadecimal address if unknown. */
   readonly function: string;
+  /** Linker's name. */
   readonly linkageName?: string | undefined;
+  /** Source position, and the line on which the function begins. */
   readonly file?: string | undefined;
   readonly line?: number | undefined;
   readonly column?: number | undefined;
   readonly startLine?: number | undefined;
   /** Address inside the module; for callers, at the call instead of after it. */
   readonly address?: number | undefined;
+  /** Index of the module. */
   readonly module?: number | undefined;
   /** True if inlined into the next outer function. */
   readonly inlined?: boolean | undefined;
@@ -37,8 +40,10 @@ export interface SampleFrame {
 }
 
 export interface SampleThread {
+  /** Numbers of the process and of the thread. */
   readonly pid: number;
   readonly tid: number;
+  /** Name of the thread. */
   readonly name: string;
 }
 

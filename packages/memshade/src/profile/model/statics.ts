@@ -1,7 +1,7 @@
 import { type Check, count, integer, list, oneOf, optional, parseVersioned, record, text } from "./check.ts";
 
 /**
- * Accesses to a program's static data, `statics.json`, version 1. Addresses are those of the program's memory. The file
+ * Accesses to a program's static data by address, `statics.json`, version 1. Addresses are those of the program's memory. The file
  * has only the names of the module itself; debug information is added when the file is read.
  */
 export const STATICS_SCHEMA = "memshade-statics";
@@ -10,32 +10,40 @@ export const STATICS_VERSION = 1;
 export const STATICS_FILE = "statics.json";
 
 export interface StaticsFile {
+  /** Name and version of the format. */
   schema: typeof STATICS_SCHEMA;
   version: typeof STATICS_VERSION;
-  /** Precision of the counts; "exact": each access is in its own cell. */
+  /** Precision of the counts; "exact": each access is in its own cell, and `spreadBytes` is 0. */
   counters: "merged" | "exact";
   /**
    * Bound, with merged counters, on the distance between an access through a pointer and the cell that counts it. Both
    * are always in the same variable.
    */
   spreadBytes: number;
+  /** Modules with static data. */
   modules: StaticsOfModule[];
 }
 
 export interface StaticsOfModule {
+  /** Index of the module in run.json. */
   module: number;
   /** Possible range of static data: from the first segment to the heap, or to the first block of an allocator. */
   start: number;
   end: number;
+  /** Initialized data; passive segments only if the module puts them at a fixed address. */
   segments: StaticSegment[];
-  /** Names that the module itself has for addresses of data. */
+  /** Names that the module itself has for addresses of data: exports, and the linking section. */
   symbols: StaticSymbol[];
   /** Addresses, ascending, in functions whose accesses are not counted, such as those of the allocator. */
   uncounted: number[];
-  /** Number above which a cell may miss accesses, because its counter was not watched while the program ran. */
+  /**
+   * Number above which a cell may miss accesses, because its counter was not watched while the program ran; absent under
+   * `memshade run` and `node`.
+   */
   wrapsAt?: number | undefined;
   /** Accesses that only initialized the data before the program began. */
   initialization: number;
+  /** Bytes of a cell: 8, or more if more than 65,536 cells were accessed. */
   cellBytes: number;
   /** Accessed cells, in runs of neighbours, by address. */
   runs: StaticRun[];
@@ -43,8 +51,10 @@ export interface StaticsOfModule {
 
 /** Initialized data of the module: `bytes` from `start` on. */
 export interface StaticSegment {
+  /** Index and name of the segment. */
   index: number;
   name?: string | undefined;
+  /** Address and size. */
   start: number;
   bytes: number;
 }
@@ -54,6 +64,7 @@ export interface StaticSymbol {
   name: string;
   /** Linker's name, if `name` is a different one. */
   linkageName?: string | undefined;
+  /** Address; size if known. */
   address: number;
   bytes?: number | undefined;
 }

@@ -23,26 +23,38 @@ export const WASTE_SCHEMA = "memshade-waste";
 export const WASTE_VERSION = 1;
 
 export interface WasteFile {
+  /** Name and version of the format. */
   schema: typeof WASTE_SCHEMA;
   version: typeof WASTE_VERSION;
-  /** Profiled command, quoted for a shell. */
+  /** Profiled program and its arguments, separated by spaces and quoted for a shell. */
   command: string;
+  /** Followed modules. */
   modules?: NamedModule[] | undefined;
   /** Modules of the run that were not recorded, and the reason as a sentence. */
   notRecorded?: { module: number; name: string; reason: string }[] | undefined;
+  /** Settings of the tool. */
   options: WasteFileOptions;
+  /** Sums over all sites. */
   totals: WasteTotals;
+  /** Executed stores, by address. */
   stores: WasteStore[];
+  /** Executed loads, by address. */
   loads: WasteLoad[];
-  /** Only with `--pairs`: pairs of accesses of which one undid, repeated or re-read the other. */
+  /**
+   * Only with `--pairs` or `--objects`: pairs of accesses of which one undid, repeated or re-read the other; most bytes
+   * first.
+   */
   pairs?: WastePair[] | undefined;
-  /** Code positions that free blocks or end frames; `WastePair.end` is an index into it. */
+  /** Only with `--pairs` or `--objects`: code positions that free or reuse blocks, or end frames. */
   ends?: WasteEnd[] | undefined;
-  /** Only with `--pairs`: code positions that reallocate, in the order of their code. */
+  /** Only with `--pairs` or `--objects`: code positions that reallocate, in the order of their code. */
   reallocations?: WasteReallocations[] | undefined;
-  /** Only with `--objects`: use of the blocks of each allocation site. */
+  /**
+   * Only with `--objects`: use of the blocks of each allocation site. Sites beyond the first 1,024 are combined. Their
+   * `ips` are the allocator's call and at most 13 callers.
+   */
   objects?: WasteObjects[] | undefined;
-  /** Fate of the blocks of each allocation site; missing with `--pairs` alone. */
+  /** Blocks of each allocation site, by call path; absent with `--pairs` alone. */
   blocks?: WasteBlocks[] | undefined;
   /** Sentences about facts that were not followed. */
   notTracked: string[];
@@ -54,22 +66,30 @@ export interface WasteFileOptions {
    * writers, readers and values.
    */
   engine: "brief" | "full";
+  /** True if sites were counted by calling context. */
   contexts: boolean;
+  /** True if the use of blocks was recorded. */
   objects: boolean;
+  /** Tool whose rules were followed (`--compat`). */
   compat: string;
 }
 
 interface WasteTotals {
+  /** Bytes written by stores, and read of them. */
   bytesWritten: number;
   bytesRead: number;
+  /** Dead bytes: overwritten, freed with their block, unread at the end. */
   deadOverwritten: number;
   deadDeallocated: number;
   deadExit: number;
+  /** Bytes that the host is assumed to have read: unread when the host was in control. */
   hostAssumedRead: number;
   /** Part of these that was unread at the end, when the host could still read it. */
   visibleAtExit?: number | undefined;
+  /** Stores, and silent ones among them. */
   stores: number;
   silentStores: number;
+  /** Loads, their bytes, and silent loads among them. */
   loads: number;
   bytesLoaded: number;
   silentLoads: number;
@@ -78,27 +98,31 @@ interface WasteTotals {
 /** Distance between two modules in the addresses of code positions. */
 export const MODULE_SPAN = 2 ** 32;
 
-/** Code position; `address` is module × 2^32 + offset in the code section, as in `heap.memprofraw`. */
+/**
+ * Code position. With `--contexts`, further `ips` are callers, innermost first; a recursion has the context of its first
+ * call. Beyond the 65,536 busiest contexts of a list, sites have no callers.
+ */
 export interface WasteIp {
+  /** Module × 2^32 + offset in the code section. */
   address: number;
+  /** Name of the function. */
   function?: string | undefined;
   /** Name of the module, if the function's name alone is ambiguous. */
   module?: string | undefined;
+  /** Source position, and the line on which the function begins. */
   file?: string | undefined;
   line?: number | undefined;
   startLine?: number | undefined;
   /** True if the function passes on memory that it requests from the allocator. */
   layer?: boolean | undefined;
   /**
-   * Name of the code's library; undefined for the program's own code, and if libraries were not determined. Never in
-   * the file.
+   * Name of the code's library; undefined for the program's own code, and if libraries were not determined. Only in reports.
    */
   library?: string | undefined;
   /** True if the function is declared to return untyped memory of a requested size. */
   handsOutMemory?: boolean | undefined;
   /**
-   * True if the line is that of the nearest earlier position in the function, because this one has none. Never in the
-   * file.
+   * True if the line is that of the nearest earlier position in the function, because this one has none. Only in reports.
    */
   approximate?: boolean | undefined;
   /** Functions into which the position is inlined, innermost first, each with the position in it. */
@@ -106,10 +130,12 @@ export interface WasteIp {
 }
 
 export interface WasteFrame {
+  /** Function, and the position in it. */
   function?: string | undefined;
   file?: string | undefined;
   line?: number | undefined;
   startLine?: number | undefined;
+  /** As of a code position. */
   library?: string | undefined;
   handsOutMemory?: boolean | undefined;
   approximate?: boolean | undefined;
@@ -118,30 +144,40 @@ export interface WasteFrame {
 export type WasteClass = "plain" | "atomic" | "copy" | "fill" | "host" | "calloc";
 
 export interface WasteStore {
+  /** Code position, then its callers. */
   ips: WasteIp[];
+  /** Written bytes. */
   bytes_written: number;
   /** Read bytes, including those that the host is assumed to have read. */
   bytes_read: number;
+  /** Stores, and silent ones among them. */
   nof_stores: number;
   nof_silent: number;
   /** Lower bound of the stores to the location that the same run of a loop had stored to before; missing if unknown. */
   nof_again?: number | undefined;
+  /**
+   * Dead bytes, the sum of three parts: overwritten before a read, freed with their block, unread at the end.
+   */
   bytes_dead: number;
   dead_overwritten: number;
   dead_deallocated: number;
   dead_exit: number;
+  /** Bytes of silent stores. */
   bytes_silent: number;
+  /** Part of `bytes_read` that was unread when the host was in control. */
   host_assumed_read: number;
   /** Part of these that was unread at the end, when the host could still read it. */
   visible_at_exit?: number | undefined;
   /** Bytes equal to the valid byte they overwrote, in any store. Only with `--pairs` and the like. */
   bytes_same?: number | undefined;
+  /** Silent stores of zeros, and stores of floats that differ little from the value there. Only with `--pairs` and the like. */
   silent_over_zero?: number | undefined;
   silent_approximate?: number | undefined;
   /** Floats in vectors that were exactly or nearly there already, if the vector is known to hold floats. */
   lanes_redundant?: number | undefined;
   /** Bytes of data segments that still had their initial value. */
   bytes_over_segments?: number | undefined;
+  /** Kind of access: `copy` and `fill` are bulk instructions, `host` an import that wrote. */
   class: WasteClass;
   /** True if it accesses its function's own frame at a constant offset: a local variable in memory. */
   frame?: boolean | undefined;
@@ -152,18 +188,25 @@ export interface WasteStore {
 }
 
 export interface WasteLoad {
+  /** Code position, then its callers. */
   ips: WasteIp[];
+  /** Loads, and silent ones among them. */
   nof_loads: number;
   nof_silent: number;
+  /** Loaded bytes. */
   bytes_loaded: number;
   /** Lower bound of the loads from the location that the same run of a loop had loaded before; missing if unknown. */
   nof_again?: number | undefined;
+  /** Redundant loads, and their bytes. Only with `--pairs` and the like. */
   nof_redundant?: number | undefined;
   bytes_redundant?: number | undefined;
+  /** Loads of floats that differ little from the value read before. Only with `--pairs` and the like. */
   nof_approximate?: number | undefined;
+  /** Loaded bytes that were zero. Only with `--pairs` and the like. */
   bytes_zero?: number | undefined;
   /** Most common values of its redundant loads, at most three. */
   values?: WasteValue[] | undefined;
+  /** Kind of access, as of a store. */
   class: WasteClass;
   /** True if it accesses its function's own frame at a constant offset: a local variable in memory. */
   frame?: boolean | undefined;
@@ -186,13 +229,17 @@ export type PairKind = "overwritten" | "deallocated" | "returned" | "exit" | "si
  * is no such access or it is a pseudo-writer.
  */
 export interface WastePair {
+  /** Relation of the two. */
   kind: PairKind;
+  /** First access. */
   first?: number | undefined;
   /** Pseudo-writer of the bytes, if the first writer was no store of the program. */
   origin?: "init" | "zero" | undefined;
+  /** Second access. */
   second?: number | undefined;
   /** Index into `ends`, for bytes that died with their block or frame; absent if unknown. */
   end?: number | undefined;
+  /** Bytes of the pair. */
   bytes: number;
   /** Operations of `second` that accessed bytes of `first`. */
   operations: number;
@@ -200,12 +247,16 @@ export interface WastePair {
 
 /** Code position that frees blocks, reuses memory or ends a frame, innermost call first. */
 export interface WasteEnd {
+  /** Code position, then its callers. */
   ips: WasteIp[];
 }
 
 export interface WasteReallocations {
+  /** Code position, then its callers. */
   ips: WasteIp[];
+  /** Calls. */
   calls: number;
+  /** Bytes by which the blocks grew. */
   grown: number;
   /** Number of moves to another address, and bytes copied by them. */
   moves: number;
@@ -213,7 +264,9 @@ export interface WasteReallocations {
 }
 
 export interface WasteObjects {
+  /** Call of the allocator, then its callers. */
   ips: WasteIp[];
+  /** Blocks, and their bytes. */
   objects: number;
   bytes: number;
   /** Most bytes that were live at the same time. */
@@ -221,9 +274,11 @@ export interface WasteObjects {
   /** Largest size; `varies` is true if the blocks have different sizes. */
   size: number;
   varies: boolean;
+  /** Dead bytes in the blocks. */
   bytesDead: number;
   /** Type of the blocks' content, if debug information gives it. */
   type?: WasteType | undefined;
+  /** Mean lifetime, in accesses. */
   meanLifetime?: number | undefined;
   /** Mean over blocks of the time between first and last access, as a part of the lifetime. */
   usefulLifetime?: number | undefined;
@@ -253,7 +308,9 @@ export interface WasteObjects {
 
 /** Blocks of one allocation site, and their unread parts. */
 export interface WasteBlocks {
+  /** Call of the allocator, then its callers. */
   ips: WasteIp[];
+  /** Blocks, and their bytes. */
   blocks: number;
   bytes: number;
   /** Largest size; `varies` is true if the blocks have different sizes. */
@@ -262,7 +319,7 @@ export interface WasteBlocks {
   /** Blocks that were stored to and never read, and their bytes. */
   unread_blocks: number;
   unread_bytes: number;
-  /** Bytes that were stored to and never read, of all blocks. */
+  /** Bytes that were stored to and never read, in pieces of 4, of all blocks. */
   never_read: number;
   /** Type of the blocks' content, if debug information gives it. */
   type?: WasteType | undefined;
@@ -275,8 +332,10 @@ export interface WasteBlocks {
 }
 
 export interface WasteUnreadField {
+  /** Offset and size in the element. */
   offset: number;
   size: number;
+  /** True if something was stored there. */
   written: boolean;
   /** Name and type of the member; absent if the type is unknown. */
   name?: string | undefined;
@@ -294,12 +353,15 @@ export const FEWEST_RECORDS = 16;
 export const LIKELY_RULES: ReadonlySet<TypeRule> = new Set(["pointer", "size"]);
 
 export interface WasteType {
+  /** Name of the type, and size of an element. */
   name: string;
   size: number;
+  /** [Rule](tools/waste.md#blocks-and-their-members) that the type was found by. */
   by: TypeRule;
 }
 
 export interface WasteField {
+  /** Offset and size in the element. */
   offset: number;
   size: number;
   /** Byte accesses, all offsets of the field together. */
@@ -310,6 +372,7 @@ export interface WasteField {
   overwritten?: number | undefined;
   deallocated?: number | undefined;
   exit?: number | undefined;
+  /** Bytes of silent stores. */
   silent: number;
   /** Accesses to the field, counted at its most accessed byte. */
   accesses?: number | undefined;

@@ -11,7 +11,7 @@ export interface HookSurroundings {
   /** Memory of the program, for functions that store their result there. */
   memory: number;
   recorder: BlockRecorder | undefined;
-  /** Appends a function of the same type and name, for a busy hook; returns its index. */
+  /** Appends a function of the same type and name and returns its index. Only for hooks of `busyHooks`. */
   addTwin?: ((body: () => Uint8Array) => number) | undefined;
   listeners: readonly AllocationListeners[];
   /** True for a function of `AllocatorPlan.renewing`. */

@@ -16,7 +16,7 @@ import { type GuardedImports, guardImports } from "./instance/host-frames.ts";
 import { HostStacks } from "./instance/host-stacks.ts";
 import { knownScripts } from "./instance/known-scripts.ts";
 import { isOwnScript } from "./instance/own-scripts.ts";
-import { lookThroughNow } from "./instance/wasm-frames.ts";
+import { findReachNow } from "./instance/wasm-frames.ts";
 import { customSectionsOf } from "./module/custom-sections.ts";
 import { avoidFastCalls } from "./module/engine-flags.ts";
 import { type Profile, Recorder, UNKNOWN_MODULE } from "./run/recorder.ts";
@@ -102,7 +102,7 @@ export function watchInstance(
   const memories = connectHost(instance.exports, info, {
     flush: () => handle !== undefined && recorder.flush(handle),
     stacks: new HostStacks({
-      tell: (news) => recorder.learnStacks(0, news),
+      send: (news) => recorder.learnStacks(0, news),
       sourceOf: knownScripts()?.sourceOf,
       isOurs: isOwnScript,
     }),
@@ -110,7 +110,7 @@ export function watchInstance(
   if (memories.heap === undefined && info.layout !== undefined)
     throw new TypeError(`the instance does not export ${SHADOW_MEMORY}`);
   handle = recorder.addInstance(memories, info, options.original ?? UNKNOWN_MODULE, null);
-  recorder.setLook(handle, () => lookThroughNow(instance.exports, info, options.original));
+  recorder.setReachSearch(handle, () => findReachNow(instance.exports, info, options.original));
   if (!canBeCalled())
     recorder.note(
       "the host compiles no modules while it runs: nobody is asked who called, there is no clock, and tables that are full stay full",

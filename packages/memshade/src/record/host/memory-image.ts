@@ -1,9 +1,9 @@
 import { closeSync, fstatSync, readSync } from "node:fs";
 import { UserError } from "../../ground/bytes/errors.ts";
+import { WASM_PAGE_BYTES } from "../../ground/bytes/sizes.ts";
 import { describeSystemError } from "../../ground/bytes/system-errors.ts";
 import { openRegular } from "../../names/load/file.ts";
 
-const PAGE_BYTES = 65536;
 const CHUNK_BYTES = 1 << 20;
 
 /**
@@ -20,9 +20,9 @@ export function readMemoryImage(path: string): WebAssembly.Memory {
   }
   try {
     const { size } = fstatSync(file);
-    if (size === 0 || size % PAGE_BYTES !== 0 || size > 2 ** 32)
+    if (size === 0 || size % WASM_PAGE_BYTES !== 0 || size > 2 ** 32)
       throw new UserError(`${path}: not the image of a memory: ${size} bytes are no number of 64 KiB pages`);
-    const pages = size / PAGE_BYTES;
+    const pages = size / WASM_PAGE_BYTES;
     const memory = new WebAssembly.Memory({ initial: pages, maximum: pages });
     const chunk = Buffer.alloc(CHUNK_BYTES);
     const zeros = Buffer.alloc(CHUNK_BYTES);

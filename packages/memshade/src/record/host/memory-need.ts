@@ -1,8 +1,7 @@
+import { MIB } from "../../ground/bytes/sizes.ts";
 import { groupDigits } from "../../profile/model/counted.ts";
 import { type ToolOptions, toInstrumentOptions } from "../tools/run-options.ts";
 import { costlyFlags, shadowBytesPerByte } from "../tools/shadow-cost.ts";
-
-const MIB = 2 ** 20;
 
 /** Returns the bytes that a program takes per byte of its memory, that byte included. */
 function bytesPerByte(tools: ToolOptions): number {

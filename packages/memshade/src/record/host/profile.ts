@@ -9,7 +9,7 @@ import { HostStacks } from "./instance/host-stacks.ts";
 import { knownScripts } from "./instance/known-scripts.ts";
 import { isOwnScript } from "./instance/own-scripts.ts";
 import { noteSuspending } from "./instance/suspending-imports.ts";
-import { lookThroughNow } from "./instance/wasm-frames.ts";
+import { findReachNow } from "./instance/wasm-frames.ts";
 import { withEngineFlags } from "./module/engine-flags.ts";
 import { moduleName } from "./module/module-name.ts";
 import { type Profile, Recorder } from "./run/recorder.ts";
@@ -101,7 +101,7 @@ export async function profile<T>(
     describeFrame: knownScripts()?.describer(),
   });
   const stacks = new HostStacks({
-    tell: (news) => recorder.learnStacks(0, news),
+    send: (news) => recorder.learnStacks(0, news),
     sourceOf: knownScripts()?.sourceOf,
     isOurs: isOwnScript,
   });
@@ -167,7 +167,7 @@ function record(
     stacks,
   });
   handle = recorder.addInstance(memories, info, original, null);
-  recorder.setLook(handle, () => lookThroughNow(exports, info, original));
+  recorder.setReachSearch(handle, () => findReachNow(exports, info, original));
   const hidden = new Set(info.hiddenExports);
   const visible: WebAssembly.Exports = Object.create(null);
   for (const key of Object.keys(exports))

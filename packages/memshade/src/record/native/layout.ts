@@ -105,6 +105,8 @@ export const Header = {
   copyAsked: 632,
   copy: 636,
   copier: 640,
+  /** Not 0 once the process has called exec, and that has not failed. */
+  isReplaced: 644,
   /** 16 bytes for the time of the copy's sleep. */
   copyPause: 648,
   /** Not 0 once `allocator` has the ten u64 of `mallinfo2`, see `AllocatorWord`. */
@@ -321,6 +323,8 @@ export const Text = {
   /** u64: addresses of the C library's functions. */
   exit: 12536,
   quickExit: 12544,
+  /** u64: address of the C library's `environ`. */
+  environ: 12552,
 } as const;
 export const MOST_SHARED = 4;
 export const TEXT_BYTES = 12800;

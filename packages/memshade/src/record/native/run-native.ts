@@ -40,7 +40,7 @@ import {
   startProgram,
 } from "./start/start-program.ts";
 import type { TableCache } from "./tables/tables-file.ts";
-import { isMarking, keptCountsBytes, nativeTool, shadowBytes } from "./tools/index.ts";
+import { isMarking, nativeTool, shadowBytes, usedCountsBytes } from "./tools/index.ts";
 import {
   type MarkedProcess,
   type NativeIntervals,
@@ -179,15 +179,11 @@ function partOfFreeMemory(): number {
 }
 
 /** Returns undefined until the process has its memory. */
-function markedProcess(
-  { memory }: MemoryWatch,
-  { memoryOf }: PlacedImage,
-  pid: number,
-): MarkedProcess | undefined {
+function markedProcess({ memory, counts }: MemoryWatch, pid: number): MarkedProcess | undefined {
   if (memory === undefined) return undefined;
   return {
     pid,
-    marks: `${memoryOf(pid)}.counts`,
+    marks: counts,
     start: () => Number(memory.start()),
     stackTop: () => memory.u64(Header.stackTop),
     maps: () => memory.maps(),
@@ -335,26 +331,34 @@ class NativeRecording {
     const { traceChildren, out, intervals, tool } = this.#run;
     const owners = tool?.options.isOwned === true;
     const sampleHz = this.#sampleHz;
-    const samples = sampleHz === undefined ? undefined : new ProcessSamples(sampleHz, image.path);
+    const makeSamples = () => (sampleHz === undefined ? undefined : new ProcessSamples(sampleHz, image.path));
     const children =
       traceChildren === true ? new ChildProcesses(image, pid, out, sampleHz, this.#reachFacts) : undefined;
     const copy = this.#rewritten?.otherwise ?? executed.file;
     const own = [launcherIn(image.folder), executed.file, copy].map(tryRealPath);
-    const watch = new MemoryWatch(image, pid, children, samples, {
+    const watch = new MemoryWatch(image, pid, children, makeSamples, {
       programs: own,
       looked: this.#reachFacts,
     });
     this.#watch = watch;
     watch.onTurn = () => this.#rewritten?.checkMapped(pid);
-    if (intervals !== undefined && this.#isMarking)
+    const startWorkingSet = (): void => {
+      if (intervals === undefined || !this.#isMarking) return;
+      this.#workingSet?.drop();
       this.#workingSet = new NativeWorkingSetSession(intervals, { folder: image.folder, owners }, () =>
-        markedProcess(watch, image, pid),
+        markedProcess(watch, pid),
       );
+    };
+    startWorkingSet();
+    watch.onReplaced = (replacing) => {
+      Object.assign(recorded, replacing);
+      startWorkingSet();
+    };
     watch.limit = this.#memoryLimit;
     watch.onLimit = () => {
       this.#over = new EndedRecording(watch, this.writer, this.#memoryLimit);
       say(`${this.#over.line}: ${OVER}`);
-      const keptBytes = tool === undefined ? 0 : keptCountsBytes(tool);
+      const keptBytes = tool === undefined ? 0 : usedCountsBytes(tool);
       this.#over.end(recorded, this.#workingSet, new FreedCounts(image.folder, keptBytes));
     };
     watch.onChild = (child) => {
@@ -362,7 +366,7 @@ class NativeRecording {
       const written = this.#over === undefined ? this.writer.child(child) : this.#over.child(child);
       if (written !== undefined) this.#children.push(written);
     };
-    dumps = new Dumps(watch, recorded, folders, this.writer, this.#workingSet);
+    dumps = new Dumps(watch, recorded, folders, this.writer, () => this.#workingSet);
     if (isDumpAsked) dumps.write();
     const ended = await end.finally(stopListening);
     const ending = Number(process.hrtime.bigint());

@@ -22,6 +22,7 @@ import {
   sectionPayload,
   type WasmModule,
 } from "../../code/wasm/index.ts";
+import { WASM_PAGE_BYTES } from "../../ground/bytes/sizes.ts";
 import { ByteWriter } from "../../ground/bytes/writer.ts";
 import { allocationNotes } from "../allocator/allocation-notes.ts";
 import { IN_ENGINE_SENTENCES } from "../allocator/find/collectors.ts";
@@ -41,7 +42,6 @@ import type { InstrumentedInfo, InstrumentOptions, NotRecorded } from "./options
 import type { WovenTool } from "./tool.ts";
 import { exactImports, isCommand } from "./waste/pass/sites.ts";
 
-const PAGE_BYTES = 65536;
 /** Sections of debug information and hints, which hold code offsets of the original module. */
 const OUTDATED_SECTION = /^(\.debug_|reloc\.|metadata\.code\.)|^(sourceMappingURL|external_debug_info)$/;
 
@@ -254,7 +254,7 @@ class Assembly {
 }
 
 function shadowMemoryType(bytes: number, shared: boolean): MemoryType {
-  const pages = bytes / PAGE_BYTES;
+  const pages = bytes / WASM_PAGE_BYTES;
   return { minimum: pages, maximum: pages, shared, index64: false, pageSizeLog2: 16 };
 }
 

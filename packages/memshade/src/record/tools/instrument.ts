@@ -8,6 +8,7 @@ import {
   type WasmModule,
 } from "../../code/wasm/index.ts";
 import { FormatError, UserError } from "../../ground/bytes/errors.ts";
+import { WASM_PAGE_BYTES } from "../../ground/bytes/sizes.ts";
 import { largeFunctionsNote } from "../allocator/allocation-notes.ts";
 import { type AllocatorPlan, findAllocator } from "../allocator/find/index.ts";
 import { hookAllocator } from "../allocator/hook-allocator.ts";
@@ -49,7 +50,6 @@ import type { InstrumentedInfo, InstrumentOptions, NotRecorded, ToolName } from 
 import type { ToolSurroundings, WovenTool } from "./tool.ts";
 import { WEAVERS, WITHOUT_MEMORY } from "./weavers.ts";
 
-const PAGE_BYTES = 65536;
 const CHOSEN_SENTENCE =
   "The module has garbage-collected objects and no allocator: it is recorded with the tool objects.";
 const NO_MEMORY_SENTENCE = "The module has no linear memory: there is nothing to record.";
@@ -235,7 +235,7 @@ class Instrumentation {
     const insertions = new Insertions();
     const writer = new FunctionWriter(module.bytes, insertions, {
       memory64: this.#memory64,
-      capacity: Math.ceil(this.#codeBytes() * EXPECTED_GROWTH) + PAGE_BYTES,
+      capacity: Math.ceil(this.#codeBytes() * EXPECTED_GROWTH) + WASM_PAGE_BYTES,
     });
     const internals = new Set(this.#allocator.internals);
     const bodies = new RewrittenBodies({

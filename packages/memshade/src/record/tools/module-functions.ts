@@ -5,7 +5,7 @@ import {
   readNames,
   type WasmModule,
 } from "../../code/wasm/index.ts";
-import { partitionPoint } from "../../ground/bytes/partition-point.ts";
+import { partitionPoint } from "../../ground/bytes/columns.ts";
 import type { RunFunction } from "../../profile/model/run.ts";
 
 /** Maps code offsets to functions of a module before instrumentation. */

@@ -3,7 +3,7 @@ import type { Bound } from "../../profile/model/bound.ts";
 import type { HeapTool, RunEnd, RunModule, ToolDescription } from "../../profile/model/run.ts";
 import type { RunPart, RunPartFile } from "./assemble-run.ts";
 import type { DescribeHostFrame, ToldStacks } from "./heap/read/host-callers.ts";
-import type { KnownReach, LookThrough } from "./heap/read/reach/apply-reach.ts";
+import type { KnownReach, ReachSearch } from "./heap/read/reach/apply-reach.ts";
 import type { InstrumentedInfo, ToolName } from "./options.ts";
 import type { ModuleRuns } from "./waste/read/site-runs.ts";
 
@@ -125,7 +125,7 @@ export interface ToolSession {
   /** Discards the reachability results of a profile that is taken. */
   forgetReach?(): void;
   /** Sets the function that finds reachable blocks whenever a profile is taken. */
-  setLook?(handle: InstanceHandle, look: LookThrough): void;
+  setReachSearch?(handle: InstanceHandle, search: ReachSearch): void;
   /** True if no module had anything for the tool. If absent, the tool has a part in every run. */
   readonly isEmpty?: boolean;
   /** Discards the counts so far. */

@@ -64,7 +64,10 @@ export interface WovenTool {
   readonly beside?: ToolPass | undefined;
   /** Code that the tool adds to functions by which the host moves the stack pointer. */
   readonly stackTakes?: ToolPass | undefined;
-  /** Function (stack pointer at the entry) → () to call when an exception leaves the module; absent if there is none. */
+  /**
+   * Function (stack pointer at the entry) → () to call when an exception leaves the module; absent if there
+   * is none.
+   */
   readonly stackLeft?: (() => number) | undefined;
   /**
    * Size of its memory, a multiple of 64 KiB; read when all functions are written. The memory is exported as
@@ -114,7 +117,10 @@ export interface WovenTool {
   readonly exportsProgram?: boolean;
   /** Functions for the host, exported as `memshade.<name>.<key>`. */
   readonly exports?: Readonly<Record<string, number>>;
-  /** Functions called for `memory.copy` and similar instructions; absent if these do not change. */
+  /**
+   * Functions called for `memory.copy` and similar instructions; absent if the tool leaves these instructions
+   * as they are.
+   */
   readonly listeners?: MemoryListeners;
   /** Functions called when blocks are allocated, moved or freed. */
   readonly allocations?: AllocationListeners | undefined;

@@ -127,7 +127,7 @@ export function requireOverTime({ tool, profile }: ToolProfile, input: string, a
 
 /** Returns the error for a format over time that a tool does not support. */
 export function noTimeline(format: string, tool: ToolProfile["tool"]): UserError {
-  const { noTimeline: why = `what is over time: ${tool} has no time` } = toolExport(tool);
+  const { noTimeline: why = `data over time: ${tool} has none` } = toolExport(tool);
   return new UserError(`${format} files hold ${why}`);
 }
 

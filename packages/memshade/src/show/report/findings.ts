@@ -5,13 +5,21 @@ import {
   shortPlace,
 } from "../../explain/analyses/frames/place-names.ts";
 import type { FindingDiff } from "../../explain/diff/finding-diff.ts";
-import { type RenamedFunctions, toldNames } from "../../explain/diff/renamed-functions.ts";
+import { displayedNames, type RenamedFunctions } from "../../explain/diff/renamed-functions.ts";
 import type { FindingPlace, PlaceFrame } from "../../explain/findings/finding-kind.ts";
 import { adviceOf, type Finding, sentenceOf } from "../../explain/findings/index.ts";
 import { formatBytes, formatCount, plural } from "../../profile/model/format.ts";
 import { type Screen, shortenName } from "./terminal/common/screen.ts";
-import { cutMiddle, displayWidth, padLeft, padRight, printable, wrapWords } from "./terminal/common/text.ts";
-import { around, ESTIMATED } from "./terminal/heap/site-rows.ts";
+import {
+  cutMiddle,
+  cutStart,
+  displayWidth,
+  padLeft,
+  padRight,
+  printable,
+  wrapWords,
+} from "./terminal/common/text.ts";
+import { ESTIMATED, marginText } from "./terminal/heap/site-rows.ts";
 
 const MARGIN_TEXT = "  ";
 const MARGIN = MARGIN_TEXT.length;
@@ -63,7 +71,7 @@ const MOST_RENAMED = 10;
 
 /** Prints functions that have another name in the newer run. */
 export function printRenamed(screen: Screen, functions: RenamedFunctions): void {
-  const renamed = toldNames(functions);
+  const renamed = displayedNames(functions);
   if (renamed.size === 0) return;
   const { heading, faint } = screen.paint;
   screen.print("", heading(`Renamed: ${plural(renamed.size, "function")}`));
@@ -151,9 +159,9 @@ function amountOf({ amount, unit, place }: Finding): string {
   const { margins } = place;
   switch (unit) {
     case "bytes":
-      return estimated + formatBytes(amount) + around(margins?.bytes, formatBytes);
+      return estimated + formatBytes(amount) + marginText(margins?.bytes, formatBytes);
     case "blocks":
-      return estimated + formatCount(amount) + around(margins?.blocks, formatCount);
+      return estimated + formatCount(amount) + marginText(margins?.blocks, formatCount);
     case "accesses":
     case "calls":
       return estimated + formatCount(amount);
@@ -187,7 +195,7 @@ function placeInWords(
   const line = shortPlace(own);
   if (line !== undefined && forName < Math.min(LEAST_NAME, displayWidth(full))) {
     screen.isShortened = true;
-    return { name: cutMiddle(printable(line), Math.max(1, width)), place: "" };
+    return { name: cutStart(printable(line), Math.max(1, width)), place: "" };
   }
   return {
     name: screen.shorten(full, (columns) => shortenName(full, columns), Math.max(1, forName)),

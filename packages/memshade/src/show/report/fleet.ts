@@ -20,9 +20,105 @@ import { bar, cutEnd, padLeft, padRight, printable, wrapWords } from "./terminal
 const TREND_SCHEMA = "memshade-trend";
 const TREND_VERSION = 1;
 
+/** Trend of a measure over builds (`memshade store trend --json`). */
+interface TrendJson {
+  /** Name and version of the format. */
+  schema: typeof TREND_SCHEMA;
+  version: typeof TREND_VERSION;
+  /** Name of the project. */
+  project: string;
+  /** Word of the measure, and its unit. */
+  measure: string;
+  unit: string;
+  /** True if every run of a build gives the same number, so that any difference counts. */
+  repeatable: boolean;
+  /** Builds, the oldest first. */
+  builds: readonly TrendBuildJson[];
+  /** Builds at which the measure changed. */
+  steps: readonly TrendStepJson[];
+  /** Limits of `--fail-on` that a step exceeds. */
+  failed: readonly { limit: string; build: string; growth: number }[];
+  /** Sentences about facts that the answer does not cover. */
+  notTracked: readonly string[];
+}
+
+interface TrendBuildJson {
+  /** Name of the build, and its commit if known. */
+  build: string;
+  commit: string | null;
+  /** Time that orders the builds, in the form of ISO 8601: of the commit, or of the addition to the store. */
+  time: string;
+  orderedBy: "commit" | "added";
+  /** Runs that have the measure. */
+  runs: number;
+  /** Mean of the runs, and their standard deviation. */
+  mean: number;
+  deviation: number;
+}
+
+interface TrendStepJson {
+  /** Name of the build. */
+  build: string;
+  /** Means before the step, and from it on. */
+  before: number;
+  now: number;
+  /** Welch's t; null if `exact`. */
+  t: number | null;
+  /** True if every run gives the same number. */
+  exact: boolean;
+  /** Call paths or locations that changed, the largest first. */
+  parts: readonly TrendPartJson[];
+}
+
+interface TrendPartJson {
+  /** Means before the step, and from it on. */
+  before: number;
+  now: number;
+  /** Welch's t; null if the numbers are exact. */
+  t: number | null;
+  /** Method of pairing: the same path, or functions whose lines have moved. */
+  matched: PartChange["matched"];
+  /** Frames, innermost first. */
+  frames: readonly { function: string; file: string | null; line: number | null; library: string | null }[];
+}
+
+/** Advice on the layout of data, from many runs (`memshade store advise --json`). */
+interface AdviceJson {
+  /** Name and version of the format. */
+  schema: "memshade-advice";
+  version: 1;
+  /** Number of runs. */
+  runs: number;
+  /** Advice, the largest saving first. */
+  advice: readonly LayoutAdviceJson[];
+  /** Sentences about facts that the answer does not cover. */
+  notTracked: readonly string[];
+}
+
+interface LayoutAdviceJson {
+  /** Kind of advice. */
+  kind: LayoutAdvice["kind"];
+  /** Bytes saved. */
+  saves: number;
+  /** Runs that show it. */
+  runs: number;
+  /** Advice as a sentence. */
+  sentence: string;
+  /** Locations concerned. */
+  places: readonly { function: string; file: string | null; line: number | null }[];
+  /** Type of cold members, bytes of a record, and the members. */
+  type?: string | null;
+  element?: number;
+  fields?: readonly { name: string | null; offset: number; size: number }[];
+  /** Overlap of the intervals of blocks that are used together, 0…1. */
+  overlap?: number;
+  /** Bytes by which the largest working set would be smaller. */
+  savesOfLargest?: number;
+}
+
 /** Formats a trend as JSON (docs/report-json.md). */
 export function trendJson({ project, measure, builds, steps, failed, notes, isRepeatable }: Trend): string {
-  return jsonText({
+  const document: TrendJson = {
     schema: TREND_SCHEMA,
     version: TREND_VERSION,
     project,
@@ -59,7 +155,8 @@ export function trendJson({ project, measure, builds, steps, failed, notes, isRe
     })),
     failed: failed.map(({ limit, build, growth }) => ({ limit: limit.text, build, growth })),
     notTracked: notes,
-  });
+  };
+  return jsonText(document);
 }
 
 function finite(t: number | undefined): number | null {
@@ -195,7 +292,7 @@ function ofLargest(bytes: number): string {
 }
 
 export function adviceJson({ advice, frames, runs, notes }: ShownAdvice): string {
-  return jsonText({
+  const document: AdviceJson = {
     schema: "memshade-advice",
     version: 1,
     runs,
@@ -217,7 +314,8 @@ export function adviceJson({ advice, frames, runs, notes }: ShownAdvice): string
         : { overlap: item.overlap, savesOfLargest: Math.round(item.savesOfLargest) }),
     })),
     notTracked: notes,
-  });
+  };
+  return jsonText(document);
 }
 
 const STYLE = `

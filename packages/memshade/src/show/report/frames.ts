@@ -5,13 +5,18 @@ import { type IndexIntoFrameTable, NONE } from "../../profile/model/indices.ts";
 
 /** A frame as shown in reports. */
 export interface FrameDescription {
-  /** Demangled name; without a name, `func[12]` or the code location. */
+  /** Demangled name; without a name, `func[12]` or module and offset (`[libstdc++.so.6]+0xa57b9`). */
   function: string;
   /** Function index in the original module; null if unknown. */
   index: number | null;
-  /** Byte offset of the call in the original module's code section. */
+  /**
+   * Byte offset of the call in the original module's code section. Native programs: offset of a location without a name
+   * in its module, else 0.
+   */
   offset: number;
+  /** Name of the module; absent for code outside all modules. */
   module?: string;
+  /** Source position, if known; lines and columns count from 1. */
   file?: string;
   line?: number;
   column?: number;
@@ -23,7 +28,10 @@ export interface FrameDescription {
   inlined?: true;
   /** True if the host called this allocation function directly: the offset is that of the function. */
   calledByHost?: true;
-  /** Name of the library or runtime that the function belongs to. */
+  /**
+   * Name of the library or runtime that the function belongs to ([own code](concepts.md#own-code)); absent for the
+   * program's own code, and with `--all-frames`.
+   */
   library?: string;
   /** Language of host code that called a module; the offset is then a number of the call. */
   language?: "JavaScript";

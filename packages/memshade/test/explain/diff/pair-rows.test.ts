@@ -25,14 +25,14 @@ function pairs(old: readonly string[], now: readonly string[]): string[] {
 }
 
 describe("places of two builds", () => {
-  it("are the same where a function moved as a whole", () => {
+  it("are paired if a function moved as a whole", () => {
     expect(pairs(["parse a.c:12@10", "load a.c:32@30"], ["load a.c:4@2", "parse a.c:54@52"])).toEqual([
       "0 1",
       "1 0",
     ]);
   });
 
-  it("are the same in a file with another name, or in another one", () => {
+  it("are paired if the file was renamed, or the function moved to another file", () => {
     expect(pairs(["parse old.c:12@10"], ["parse src/new.c:12@10"])).toEqual(["0 0"]);
     expect(pairs(["parse a.c:12@10", "load a.c:3@1"], ["load b.c:9@7", "parse a.c:12@10"])).toEqual([
       "0 1",
@@ -40,7 +40,7 @@ describe("places of two builds", () => {
     ]);
   });
 
-  it("are the same in a function that went to another file with what is inlined into it", () => {
+  it("are paired in a function that moved to another file with the functions inlined into it", () => {
     expect(
       pairs(
         ["table a.c:12@10", "table array.h:3", "load a.c:3@1", "save a.c:53@51"],
@@ -49,18 +49,18 @@ describe("places of two builds", () => {
     ).toEqual(["0 0", "1 1", "2 2", "3 3"]);
   });
 
-  it("are told apart by where the function begins, where a new place came in", () => {
+  it("are paired by their distance from the function's start if a location was inserted", () => {
     expect(pairs(["parse a.c:12@10"], ["parse a.c:111@110", "parse a.c:112@110"])).toEqual(["0 1", "– 0"]);
   });
 
-  it("are compared by their lines where one build does not say where functions begin", () => {
+  it("are paired by line if one build has no starts of functions", () => {
     expect(pairs(["parse a.c:12", "parse a.c:15"], ["parse a.c:112@100", "parse a.c:115@100"])).toEqual([
       "0 0",
       "1 1",
     ]);
   });
 
-  it("are told by their order in the code where one build knows no lines", () => {
+  it("are paired by their order in the code if one build has no lines", () => {
     const frame = (name: string, offset: number, line?: number): PathKey => ({
       frames: [{ name, offset, ...(line === undefined ? {} : { file: "a.ts", line }) }],
       withPlaces: true,
@@ -74,7 +74,7 @@ describe("places of two builds", () => {
     ]);
   });
 
-  it("of functions with one name are told apart by their files, also where these were renamed", () => {
+  it("of functions with one name are paired by file, even if files were renamed", () => {
     const old = ["init a.c:2@1", "init b.c:2@1", "parse a.c:9@8", "load b.c:9@8"];
     expect(pairs(old, ["init b.c:2@1", "init a.c:2@1", "parse a.c:9@8", "load b.c:9@8"])).toEqual([
       "0 1",
@@ -93,7 +93,7 @@ describe("places of two builds", () => {
     ).toEqual(["0 1", "1 0"]);
   });
 
-  it("of whole paths are the same where every frame is", () => {
+  it("of whole call paths are paired if every frame is", () => {
     const old = [
       "grow a.c:5@1 < parse a.c:12@10 < main a.c:40@30",
       "grow a.c:5@1 < load a.c:22@20 < main a.c:41@30",
@@ -112,7 +112,7 @@ describe("places of two builds", () => {
     ]);
   });
 
-  it("are one for all runs of a side that have it", () => {
+  it("are paired once for all runs of a side", () => {
     const [first, second] = [[key("parse a.c:2@1")], [key("load a.c:9@8"), key("parse a.c:2@1")]];
     expect(pairRows([first, second], [[key("parse a.c:12@11")]])).toEqual([
       { old: [0, 1], new: [0] },

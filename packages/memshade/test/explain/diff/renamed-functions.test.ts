@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { KeyFrame } from "../../../src/explain/diff/path-keys.ts";
-import { renamedFunctions, toldNames } from "../../../src/explain/diff/renamed-functions.ts";
+import { displayedNames, renamedFunctions } from "../../../src/explain/diff/renamed-functions.ts";
 
 /** A path, innermost first: `read a.c:12@10 < main a.c:40@30` is line 12 of a function that begins in line 10. */
 function path(text: string): KeyFrame[] {
@@ -62,6 +62,6 @@ describe("functions with another name in the newer build", () => {
       ["push in main", "prepend in main"],
       ["copy in push", "copy in prepend"],
     ]);
-    expect([...toldNames(all)]).toEqual([["push", "prepend"]]);
+    expect([...displayedNames(all)]).toEqual([["push", "prepend"]]);
   });
 });

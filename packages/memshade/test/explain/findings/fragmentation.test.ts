@@ -28,8 +28,8 @@ describe("fragmentation", () => {
     expect(found).toMatchObject({ amount: 34 * MIB, part: 34 / 38, blocks: 900, resident: 38 * MIB });
     expect(found!.place.path[0]).toMatchObject({ function: "message" });
     expect(fragmentation.sentence(found!)).toMatchObject({
-      before: "free between 900 blocks of",
-      after: "that stay",
+      before: "of free memory cannot be returned to the system: 900 live blocks of",
+      after: "lie in between",
     });
   });
 

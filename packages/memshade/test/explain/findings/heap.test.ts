@@ -16,7 +16,7 @@ const inShort = (findings: readonly Finding[]) =>
   findings.map(({ kind, amount, place }) => `${kind} ${amount} ${place.path[0]!.function}`);
 
 describe("findings of the heap", () => {
-  it("are places that leave blocks behind, as a part of the peak", () => {
+  it("are sites with blocks that are live at the end; the part is their share of the peak", () => {
     const [leak] = findingsOf("main > parse > std::string::assign  100 x 64  access 9  peak 90  live 50");
     expect(leak).toMatchObject({ kind: "leak", amount: 3200, part: 50 / 90, blocks: 50, allocated: 100 });
     expect(leak!.place).toMatchObject({
@@ -25,7 +25,7 @@ describe("findings of the heap", () => {
     });
   });
 
-  it("are none of estimates that may be off by all of what they say", () => {
+  it("leave out estimates whose margin of error reaches the amount", () => {
     const profile = profileOfPicture("main > parse  100 x 64  access 9  peak 90  live 50", {});
     const toldWith = (deviation: number) => {
       const variances = { totalSize: Float64Array.of(deviation ** 2), allocCount: Float64Array.of(0) };
@@ -38,7 +38,7 @@ describe("findings of the heap", () => {
     expect(leaks(1601 * Math.SQRT2)).toEqual([]);
   });
 
-  it("are no leaks where the program was stopped: it might have released all", () => {
+  it("report no leak if recording ended before the program did", () => {
     const profile = profileOfPicture("main > parse  100 x 64  life 20  access 9  peak 90  live 50", {});
     for (const end of [
       { kind: "signal", signal: "SIGINT" },
@@ -48,15 +48,15 @@ describe("findings of the heap", () => {
       expect(runFindings({ heap: { ...profile, description: { ...profile.description, end } } })).toEqual([]);
   });
 
-  it("are no leaks where a single block lives as long as the program", () => {
+  it("report no leak for a single block that lives as long as the program", () => {
     expect(findingsOf("main > table  1 x 4096  access 9  peak 1  live 1")).toEqual([]);
   });
 
-  describe("where pointers to live blocks were looked for", () => {
+  describe("with known reachability", () => {
     const leaksOf = (picture: string, hostMayHold = false) =>
       findingsOf(picture, { reach: reachOfPicture(picture, hostMayHold) });
 
-    it("are places whose blocks are lost, with all that goes with them", () => {
+    it("report sites of lost blocks, with the blocks that only these reach", () => {
       const [leak, ...others] = leaksOf(`
         main > parse > push  100 x 8   access 9  peak 100  live 100  lost 1  indirect 99  behind 149
         main > parse > name   50 x 16  access 9  peak 50   live 50   indirect 50
@@ -67,7 +67,7 @@ describe("findings of the heap", () => {
       expect(leak!.place.path[0]!.function).toBe("push");
     });
 
-    it("are told at the callers that forgot, of a function that makes blocks for others too", () => {
+    it("report the callers that lose blocks, not the function that allocates for several callers", () => {
       const made = (other: string) => `
         main > next > make  80 x 16  access 9  peak 80  live 80  lost 80
         main > read > make  90 x 16  access 9  peak 2  ${other}
@@ -87,36 +87,36 @@ describe("findings of the heap", () => {
       });
     });
 
-    it("are not what is still reachable, or may be", () => {
+    it("do not report still reachable or possibly lost blocks", () => {
       expect(
         leaksOf("main > table  100 x 64  access 9  peak 100  live 100  reachable 99  possible 1"),
       ).toEqual([]);
     });
 
-    describe("and can be reached", () => {
+    describe("of still reachable blocks", () => {
       const growing = (facts: string, accessesAfter = 0) => {
         const picture = `main > intern  100 x 64  access 9  peak 100  ${facts}`;
         const findings = findingsOf(picture, { reach: { ...reachOfPicture(picture), accessesAfter } });
         return findings.map((finding) => finding.kind === "leak" && finding.state);
       };
 
-      it("are places that allocate ever more of them, of which most are idle at last", () => {
+      it("report sites that keep allocating while most of their blocks are idle at the end", () => {
         expect(growing("live 100  reachable 100  grown 50  idle 90")).toEqual(["growing"]);
         expect(growing("live 90  reachable 90  grown 45  idle 45")).toEqual(["growing"]);
       });
 
-      it("are none that release some, stop to allocate, or go on with what they have", () => {
+      it("leave out sites that release blocks, stop allocating, or still use their blocks", () => {
         expect(growing("live 89  reachable 89  grown 45  idle 89")).toEqual([]);
         expect(growing("live 100  reachable 100  grown 24  idle 100")).toEqual([]);
         expect(growing("live 100  reachable 100  grown 50  idle 49")).toEqual([]);
       });
 
-      it("are none that were built before the program did something else with them", () => {
+      it("leave out data that was built before the program's main work", () => {
         expect(growing("live 100  reachable 100  grown 50  idle 90  done 49")).toEqual(["growing"]);
         expect(growing("live 100  reachable 100  grown 50  idle 90  done 50")).toEqual([]);
       });
 
-      it("are none where much of the program's work comes after the last allocation", () => {
+      it("report nothing if much of the program's work comes after the last allocation", () => {
         const facts = "live 100  reachable 100  grown 50  idle 90";
         // There are 900 accesses to blocks, and 1,000 elsewhere.
         expect(growing(facts, 475)).toEqual(["growing"]);
@@ -124,7 +124,7 @@ describe("findings of the heap", () => {
       });
     });
 
-    it("are why nothing else is told of blocks most of which hang on lost ones", () => {
+    it("report nothing else about blocks that are mostly reachable only from lost ones", () => {
       const kindsOf = (hanging: number) => {
         const picture = `
           main > node  10 x 640  life 20  access 9  peak 10  live 10  lost 10
@@ -136,13 +136,13 @@ describe("findings of the heap", () => {
       expect(kindsOf(4)).toEqual(["never-read 6400 name", "leak 6400 node"]);
     });
 
-    it("are not the one block that the main function has until it returns", () => {
+    it("do not report the one block that the main function holds until it returns", () => {
       expect(leaksOf("_start > main  1 x 64  access 9  peak 1  live 1  lost 1")).toEqual([]);
       expect(leaksOf("_start > main > load  1 x 64  access 9  peak 1  live 1  lost 1")).toHaveLength(1);
       expect(leaksOf("_start > main  2 x 64  access 9  peak 2  live 2  lost 2")).toHaveLength(1);
     });
 
-    it("are of a host that holds addresses only where it goes on allocating them to the end", () => {
+    it("report blocks whose addresses only the host may hold, if it allocates such blocks to the end", () => {
       const one = (facts: string) => leaksOf(`create  300 x 64  life 9  access 9  peak 300  ${facts}`, true);
       expect(one("live 100  lost 100  late 48")).toMatchObject([
         { kind: "leak", state: "host", blocks: 100 },
@@ -154,7 +154,7 @@ describe("findings of the heap", () => {
       expect(one("live 100  indirect 100  late 90  settled 77")).toHaveLength(1);
     });
 
-    it("are of a host by addresses inside of them, too, but where the module can reach most of what the place makes", () => {
+    it("count addresses inside blocks as held by the host, unless the module reaches most blocks of the site", () => {
       const one = (facts: string) => leaksOf(`create  300 x 64  life 9  access 9  peak 300  ${facts}`, true);
       expect(one("live 100  possible 60  reachable 40  late 60")).toMatchObject([
         { blocks: 60, amount: 60 * 64 },
@@ -165,14 +165,14 @@ describe("findings of the heap", () => {
       expect(one("live 130  lost 30  possible 50  reachable 50  late 50")).toEqual([]);
     });
 
-    describe("are of a host that has not given back an object which grew to the end", () => {
+    describe("report an object of the host that grew to the end", () => {
       const database = (facts: string) =>
         `open > Database  1 x 64  life 99  peak 1  live 1  lost 1  ${facts}`;
       const pages = (facts: string) =>
         `query > page  100 x 64  life 9  peak 99  live 99  indirect 99  ${facts}`;
       const held = (...lines: readonly string[]) => leaksOf(lines.join("\n"), true);
 
-      it("with all that is inside", () => {
+      it("with all blocks inside it", () => {
         const whole = [{ kind: "leak", state: "host", blocks: 1, behind: 99, amount: 100 * 64 }];
         const settled = pages("late 30  settled 30");
         expect(held(database("behind 99  inside 30"), settled)).toMatchObject(whole);
@@ -180,7 +180,7 @@ describe("findings of the heap", () => {
         expect(held(database("behind 99  inside 9"), settled)).toEqual([]);
       });
 
-      it("whatever it was made of at the start", () => {
+      it("whatever blocks it had at the start", () => {
         const parts = "open > table  300 x 64  life 99  peak 300  live 300  indirect 300";
         const opened = (behind: number, inside: number) =>
           held(
@@ -193,7 +193,7 @@ describe("findings of the heap", () => {
         expect(opened(420, 29)).toEqual([]);
       });
 
-      it("and not the lines that fill it, but for one that makes most of what is in it", () => {
+      it("without the lines that fill it, except a line that makes most of its blocks", () => {
         const line = (name: string, count: number) =>
           `${name} > ${name}Page  200 x 64  life 9  peak ${count}  live ${count}  indirect ${count}  late ${count}`;
         const places = (one: number, other: number) =>
@@ -206,7 +206,7 @@ describe("findings of the heap", () => {
         expect(places(61, 60)).toEqual(["open", "insert"]);
       });
 
-      it("and no line that fills objects which are made again and again", () => {
+      it("without lines that fill objects which are made repeatedly", () => {
         const many = "open > Database  20 x 64  life 99  peak 20  live 20  lost 20  late 10";
         expect(held(`${many}  behind 99  inside 50`, pages("late 50"))).toMatchObject([
           { blocks: 20, behind: 99, amount: 119 * 64 },
@@ -217,7 +217,7 @@ describe("findings of the heap", () => {
     });
   });
 
-  it("are blocks that nobody used, or wrote and never read", () => {
+  it("report blocks that are never used, and blocks that are written but never read", () => {
     const blocks = `
       main > spare  10 x 640  life 20  unused 8
       main > table  10 x 640  life 20  access 9  unread 7
@@ -229,7 +229,7 @@ describe("findings of the heap", () => {
     expect(inShort(findingsOf(blocks))).toEqual(["unused 5120 spare"]);
   });
 
-  it("are no few bytes, be they ever so large a part of a small program", () => {
+  it("leave out a few bytes, even if they are a large part of a small program", () => {
     expect(findingsOf("main > spare  2 x 20  life 20  unused 2")).toEqual([]);
     expect(findingsOf("main > name  2 x 20  access 9  peak 2  live 2")).toEqual([]);
     // Many small leaked blocks are a kind that will keep growing.
@@ -238,26 +238,26 @@ describe("findings of the heap", () => {
     ]);
   });
 
-  it("are short-lived blocks where the allocator's work for them matters beside the program's own", () => {
+  it("report short-lived blocks if the allocator's work for them matters beside the program's", () => {
     const picture = "main > join  1000 x 16  access 2  temporary 1000";
     expect(inShort(findingsOf(picture))).toEqual(["churn 1000 join"]);
     expect(findingsOf(picture, { otherAccesses: 10_000_000 })).toEqual([]);
   });
 
-  it("are not blocks that a reallocation took away: nobody freed these", () => {
+  it("do not count blocks that a reallocation moved as freed early", () => {
     expect(findingsOf("main > put  1000 x 16  access 2  temporary 999  reallocated 999")).toEqual([]);
   });
 
-  it("are not made of a place of which most blocks live longer", () => {
+  it("report no churn at a site most of whose blocks live longer", () => {
     expect(findingsOf("main > join  1000 x 16  life 20  access 2  temporary 400")).toEqual([]);
   });
 
-  it("need code of the program on the path, with a name", () => {
+  it("need a named function of the program on the call path", () => {
     expect(findingsOf("std::string::assign  100 x 64  access 9  peak 90  live 50")).toEqual([]);
     expect(findingsOf("-  100 x 64  access 9  peak 90  live 50")).toEqual([]);
   });
 
-  it("are leaks alone where a script is the place: how a module uses its blocks is not up to that", () => {
+  it("report only leaks at lines of a script, which does not decide how a module uses its blocks", () => {
     const profile = profileOfPicture(`
       page > leave  100 x 64  access 9  peak 90  live 50
       page > join  1000 x 16  access 2  temporary 1000
@@ -271,7 +271,7 @@ describe("findings of the heap", () => {
     expect(runFindings({ heap: ofScript }).map(({ kind }) => kind)).toEqual(["leak"]);
   });
 
-  it("know nothing of accesses where none were counted", () => {
+  it("report no unused blocks if accesses were not counted", () => {
     const profile = profileOfPicture("main > work  10 x 64  unused 10  temporary 10");
     const description = { ...profile.description, counters: "none" } as const;
     expect(runFindings({ heap: { ...profile, description } })).toEqual([]);

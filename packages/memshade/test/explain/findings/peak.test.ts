@@ -26,8 +26,8 @@ const MATRIX = `
   main > load    1 x 20000   life 9  access 61900  peak 1
 `;
 
-describe("a peak", () => {
-  it("is one place's that makes more than half of it, for a part of the run", () => {
+describe("a finding of the peak", () => {
+  it("is the site that makes more than half of the peak for a part of the run", () => {
     expect(peaksOf(MATRIX, [40_000, 100_000])).toMatchObject([
       {
         kind: "peak",
@@ -41,39 +41,39 @@ describe("a peak", () => {
     ]);
   });
 
-  it("is nobody's where the program does its other work meanwhile", () => {
+  it("is absent if the program does its other work while the blocks exist", () => {
     // Half of the 62,000 accesses to the rest are 31,000.
     expect(peaksOf(MATRIX, [38_000 + 31_000, 100_000])).toHaveLength(1);
     expect(peaksOf(MATRIX, [38_000 + 31_001, 100_000])).toEqual([]);
   });
 
-  it("is nobody's where hardly anything is done without the blocks: they are what the program is about", () => {
+  it("is absent if hardly any work is done without the blocks", () => {
     expect(peaksOf(MATRIX.replace("61900", "9900"), [40_000, 48_000])).toEqual([]);
     // 13,050 of 51,050 accesses happen without the blocks. With 0.98 of that, the weighted peak is a quarter for the whole run.
     expect(peaksOf(MATRIX.replace("61900", "12950"), [38_000, 51_050])).toHaveLength(1);
     expect(peaksOf(MATRIX.replace("61900", "12950"), [38_030, 51_050])).toEqual([]);
   });
 
-  it("is nobody's where the blocks grew out of each other: a table has its data for good", () => {
+  it("is absent for a growing block, such as a table that keeps its data", () => {
     const grown = (copied: number) =>
       MATRIX.replace("access 38000", `access 38000  chains 1  copies 5  copied ${copied}`);
     expect(peaksOf(grown(490_000), [40_000, 100_000])).toEqual([]);
     expect(peaksOf(grown(480_000), [40_000, 100_000])).toHaveLength(1);
   });
 
-  it("is nobody's where memory grows in larger steps than it would be lower", () => {
+  it("is absent if the saving is smaller than a page of WebAssembly memory", () => {
     expect(peaksOf(MATRIX.replace("980000", "60000"), [40_000, 100_000])).toEqual([]);
   });
 
-  it("is nobody's where others have as much", () => {
+  it("is absent if other sites have as many bytes", () => {
     expect(peaksOf(MATRIX.replace("20000 ", "990000 "), [40_000, 100_000])).toEqual([]);
   });
 
-  it("is nobody's where most of it stays to the end", () => {
+  it("is absent if most of the blocks live to the end", () => {
     expect(peaksOf(MATRIX.replace("38000  peak 1", "38000  peak 1  live 1"), [40_000, 100_000])).toEqual([]);
   });
 
-  it("is the caller's for whom a function makes blocks that others have for longer", () => {
+  it("is the caller that makes the peak, if other callers of the function keep their blocks longer", () => {
     const picture = MATRIX.replace("middle", "middle > grid").replace("load ", "load > grid");
     const [peak, ...others] = peaksOf(picture, [40_000, 100_000]);
     expect(others).toEqual([]);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { partitionPoint } from "../../../src/ground/bytes/partition-point.ts";
+import { partitionPoint } from "../../../src/ground/bytes/columns.ts";
 
 test("the place where a condition ceases to hold is the number of values that satisfy it", () => {
   fc.assert(

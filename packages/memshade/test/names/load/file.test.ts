@@ -23,8 +23,8 @@ describe.skipIf(process.platform === "win32")("what is no regular file", () => {
     symlinkSync("pipe", join(home, "link"));
     symlinkSync("link2", join(home, "link2"));
     for (const path of [pipe, join(home, "link"), "/dev/zero", "/dev/tty"]) {
-      expect(() => readRegular(path)).toThrow("it is no regular file");
-      expect(() => openFile(path)).toThrow(`${path} cannot be read: it is no regular file`);
+      expect(() => readRegular(path)).toThrow("it is not a regular file");
+      expect(() => openFile(path)).toThrow(`${path} cannot be read: it is not a regular file`);
     }
     expect(() => readWholeFile(join(home, "link2"))).toThrow("links lead in a circle");
   });

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { UserError } from "../../../src/ground/bytes/errors.ts";
 import { readDeadstores } from "../../../src/profile/formats/deadstores.ts";
-import { fileOfTool } from "./deadstores/tool-file.ts";
+import { fileOfTool } from "./deadstores-file.ts";
 
 const STORE = { bytes_written: 8, bytes_read: 4, nof_stores: 2, nof_silent: 1 };
 

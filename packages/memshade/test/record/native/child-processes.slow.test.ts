@@ -11,7 +11,7 @@ describe.skipIf(!canCompile)("a native program that starts others", () => {
   afterAll(() => rmSync(folder, { recursive: true }));
   beforeAll(() => compileProgram("family.c", program));
 
-  it("leaves them alone, and neither it nor they see anything of the recording", () => {
+  it("does not record them by default, and no process sees the recording", () => {
     const out = join(folder, "alone");
     const ended = memshadeRun(folder, ["--quiet", "--out", out, program]);
     expect(ended).toMatchObject({ status: 3, stderr: "" });
@@ -24,7 +24,7 @@ describe.skipIf(!canCompile)("a native program that starts others", () => {
     expect(readdirSync(folder).filter((name) => name.startsWith("alone"))).toEqual(["alone"]);
   });
 
-  it("has a run for each with --trace-children, which its end and its report name", () => {
+  it("has a run for each child with --trace-children, named at its end and in its report", () => {
     const out = join(folder, "traced");
     const ended = memshadeRun(folder, ["--trace-children", "--out", out, program]);
     expect(ended.status).toBe(3);
@@ -63,7 +63,7 @@ describe.skipIf(!canCompile)("a native program that starts others", () => {
     });
   });
 
-  it("is not waited for when it leaves one behind, which is told", () => {
+  it("ends without waiting for a child that still runs, and reports that", () => {
     // If the child kept our pipes open, the reader of the pipes would wait for it.
     const script = join(folder, "leaves.sh");
     writeFileSync(script, "#!/bin/sh\nsleep 30 >/dev/null 2>&1 &\necho $!\nexit 5\n", { mode: 0o755 });
@@ -76,7 +76,7 @@ describe.skipIf(!canCompile)("a native program that starts others", () => {
     expect(runIn(join(folder, left!)).end).toEqual({ kind: "dump" });
   });
 
-  it("has a child counted that could make no memory", () => {
+  it("counts a child that could not create its memory file", () => {
     const out = join(folder, "limited");
     const command = `ulimit -f 100; ${program} child 7; exit 0`;
     const ended = memshadeRun(folder, ["--trace-children", "--out", out, "sh", "-c", command]);

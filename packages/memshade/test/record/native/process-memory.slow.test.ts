@@ -31,7 +31,7 @@ describe.skipIf(!canCompile)("what a native program has in memory beside its blo
     expect(allocator!.freeBytes).toBeGreaterThan((ALL * 63) / 64);
     expect(allocator!.heldBytes).toBeLessThan(residentBytes);
     expect(said).toMatch(
-      /fragmentation +3\d\.\d MiB +free between \d+ blocks of make \(fragments\.c:12\) that stay\n/,
+      /fragmentation +3\d\.\d MiB +of free memory cannot be returned to the system: \d+ live blocks of make \(fragments\.c:12\) lie in between\n/,
     );
     const { stdout } = memshade(folder, ["report", "stay"]);
     expect(stdout).toMatch(

@@ -17,12 +17,4 @@ describe.skipIf(!canCompile)("the head of a native run's report", () => {
     expect(runIn(out).heap).toMatchObject({ allocations: 10, liveBlocks: 10 });
     expect(told()).not.toContain("incomplete call path");
   });
-
-  it("names the program that one has replaced itself by, unless that is recorded, too", () => {
-    const command = ["sh", "-c", "exec sleep 2"];
-    expect(memshadeRun(folder, ["--quiet", "--out", out, ...command]).status).toBe(0);
-    expect(told()).toMatch(/The program has replaced itself by \S+ \(exec\), which is not recorded/);
-    expect(memshadeRun(folder, ["--quiet", "--trace-children", "--out", out, ...command]).status).toBe(0);
-    expect(told()).not.toContain("replaced itself");
-  });
 });

@@ -73,7 +73,7 @@ describe("exportProfile()", () => {
     ],
     ["folded", { by: "speed" }, "by takes one of bytes, peak, "],
     ["folded", { by: "dead" }, "by dead is for --tool waste"],
-    ["csv", { tool: "waste" }, "waste has no time"],
+    ["csv", { tool: "waste" }, "waste has none"],
     ["csv", { tool: "objects" }, "objects over time are in memshade report --json"],
     ["chrome-trace", { by: "peak" }, "have no stacks: leave out by"],
   ] as const)("refuses %s with %j", (format, options, message) => {

@@ -86,7 +86,7 @@ describe("the heap in files of other viewers", () => {
     );
   });
 
-  it.each(["folded", "heapprofile"] as const)("keeps the sum of the weight asked for (%s)", (format) => {
+  it.each(["folded", "heapprofile"] as const)("keeps the sum of the requested weight (%s)", (format) => {
     fc.assert(
       fc.property(
         heapProfile,
@@ -104,7 +104,7 @@ describe("the heap in files of other viewers", () => {
     );
   });
 
-  it("keeps the sums of all that DHAT has, in points that its viewer takes", () => {
+  it("keeps the sums of all DHAT figures, in program points that its viewer accepts", () => {
     fc.assert(
       fc.property(heapProfile, (profile) => {
         if (profile.contexts.length === 0) return;
@@ -134,7 +134,7 @@ describe("the heap in files of other viewers", () => {
     ]);
   });
 
-  it("names what has no call path, and what the run counted and no context has", () => {
+  it("names amounts without a call path, and amounts that only the run's totals have", () => {
     const profile = profileOfPicture(PICTURE, {}, { allocations: 130, allocatedBytes: 50_000 });
     const { alloc_objects: objects } = exported(profile, "pprof");
     expect(objects).toContainEqual({ frames: ["[no call path]"], weight: 3 });
@@ -175,14 +175,14 @@ describe("the heap in files of other viewers", () => {
     expect(sumsOf(exported(profile, "pprof"))).toMatchObject({ read_bytes: 3, written_bytes: 4 });
   });
 
-  it("tells nothing of uses where no accesses were counted", () => {
+  it("leaves out uses if accesses were not counted", () => {
     const description = { ...DRAWN.description, unknownFields: ["totalAccessCount"] as const };
     const names = Object.keys(exported({ ...DRAWN, description }, "pprof"));
     expect(names).toContain("peak_space");
     for (const name of ["accesses", "unused_space", "unread_space"]) expect(names).not.toContain(name);
   });
 
-  it("is no DHAT file where blocks and bytes in total are not known", () => {
+  it("is refused for DHAT if total blocks and bytes are unknown", () => {
     const profile = {
       ...DRAWN,
       description: { ...DRAWN.description, unknownFields: ["totalSize"] as const },
@@ -194,7 +194,7 @@ describe("the heap in files of other viewers", () => {
     );
   });
 
-  it("looks first at what there is any of", () => {
+  it("begins with a weight that is not zero", () => {
     expect(exported(profileOfPicture("main > a  1 x 8"), "folded").weight).toEqual([
       { frames: ["main", "a"], weight: 8 },
     ]);
@@ -203,7 +203,7 @@ describe("the heap in files of other viewers", () => {
     ]);
   });
 
-  it("leaves out what a profile without its run does not know", () => {
+  it("leaves out figures that a profile without its run lacks", () => {
     const profile = rawProfileOfPicture(PICTURE);
     expect(Object.keys(exported(profile, "pprof"))).toEqual([
       "lifetimes",
@@ -216,7 +216,7 @@ describe("the heap in files of other viewers", () => {
     expect(Object.keys(exported(profile, "dhat"))).toEqual(["tb", "tbk"]);
   });
 
-  it("is refused where an amount is above what numbers hold exactly", () => {
+  it("is refused if an amount is too large for an exact number", () => {
     const profile = profileOfPicture("main > huge  1 x 8  access 9007199254740993");
     expect(() => exported(profile, "pprof")).toThrow("cannot write accesses: ");
   });

@@ -46,7 +46,7 @@ Summary
   leak   1.20 MiB  300 blocks of parse (parse.c:88) are never released
     → Release the blocks where their owner ends: with free, a destructor,
       delete() or close().
-  churn    20,000  blocks of join (join.c:3) are freed at once
+  churn    20,000  blocks of join (join.c:3) are freed right away
     → Allocate one block before the loop and use it again, or use a variable on
       the stack.
 `);

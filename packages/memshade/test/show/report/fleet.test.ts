@@ -5,7 +5,7 @@ const frame = (name: string, line: number) => ({ name, file: "a.c", line });
 const XMALLOC = frame("xmalloc", 4);
 
 describe("places of the parts of a step", () => {
-  it("are told apart by their callers where they are one place, and only there", () => {
+  it("have callers only if two of them are one place", () => {
     const main = frame("main", 20);
     expect(
       placesInWords([
@@ -16,11 +16,11 @@ describe("places of the parts of a step", () => {
     ).toEqual(["xmalloc (a.c:4) from parse (a.c:7)", "xmalloc (a.c:4) from render (a.c:9)", "copy (a.c:12)"]);
   });
 
-  it("are what they are where nothing tells them apart", () => {
+  it("have no callers if callers do not distinguish them", () => {
     expect(placesInWords([[XMALLOC], [XMALLOC]])).toEqual(["xmalloc (a.c:4)", "xmalloc (a.c:4)"]);
   });
 
-  it("have all callers where they are wanted whole", () => {
+  it("have all callers if the whole path is requested", () => {
     expect(placesInWords([[frame("copy", 12), frame("load", 8), frame("main", 20)]], true)).toEqual([
       "copy (a.c:12) from load (a.c:8) from main (a.c:20)",
     ]);

@@ -104,7 +104,7 @@ export class Emitter {
     return scratch;
   }
 
-  /** Place of an address. Parts that are not in registers or do not fit go through `scratch`. */
+  /** Returns the place of an address. Parts that are not in registers or do not fit go through `scratch`. */
   place({ base, index, scale, displacement, linear }: Address, scratch: Register = RCX): Place {
     const { asm } = this;
     const from = (value: Value) => (value === NONE ? undefined : this.home(value));
@@ -131,7 +131,9 @@ export class Emitter {
     return place(scratch);
   }
 
-  /** Register in which an instruction computes its result. `settle` moves it to the value's home. */
+  /**
+   * Returns the register in which an instruction computes its result. `settle` moves it to the value's home.
+   */
   target(to: Value, scratch: Register = RAX): Register {
     const home = to === NONE ? scratch : this.home(to);
     return home.kind === "place" ? scratch : home;

@@ -394,7 +394,7 @@ const MEMORY_WRITERS: Readonly<Record<string, Writer>> = {
   },
 };
 
-/** Operand of a store of `bytes`; only the lower bytes count. */
+/** Returns the operand of a store of `bytes`; only the lower bytes count. */
 function stored(emitter: Emitter, value: Instruction["from"][number], bytes: number) {
   if (!isConstant(value)) return emitter.register(value, RAX);
   if (bytes === 8) return emitter.operand(value, true, RAX);

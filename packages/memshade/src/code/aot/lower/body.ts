@@ -298,8 +298,8 @@ class OperandStack {
   }
 
   /**
-   * Operand `b` of an instruction of `bytes`. If the value was just loaded and the load can be removed, the operand
-   * is the load's place.
+   * Returns the operand `b` of an instruction of `bytes`. If the value was just loaded and the load can be
+   * removed, the operand is the load's place.
    */
   fused(entry: Entry, bytes: number): Source {
     const source = this.plain(entry);

@@ -116,7 +116,7 @@ function scaleOf(by: bigint): Address["scale"] {
   return (1 << Number(by)) as Address["scale"];
 }
 
-/** Sum of two entries; parts that do not fit into one address become values. */
+/** Returns the sum of two entries; parts that do not fit into one address become values. */
 function sum(left: Entry, right: Entry, wide: boolean, value: (entry: Entry) => Value): Sum {
   const first = addressOf(left, wide, value);
   const second = addressOf(right, wide, value);

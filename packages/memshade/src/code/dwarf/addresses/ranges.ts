@@ -45,7 +45,9 @@ export function readRanges(unit: Unit, form: number, value: number, take: TakeRa
   else readOldRanges(unit, value, take);
 }
 
-/** Offset in `.debug_rnglists`: an index goes through the table of offsets after the unit's base. */
+/**
+ * Returns the offset in `.debug_rnglists`: an index goes through the table of offsets after the unit's base.
+ */
 function rangeListOffset(unit: Unit, form: number, value: number): number {
   if (form !== dw.DW_FORM_rnglistx) return value + (unit.contributions?.rangeLists ?? 0);
   const { rangeLists } = unit.bases;

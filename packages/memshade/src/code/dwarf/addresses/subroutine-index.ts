@@ -29,12 +29,12 @@ export class SubroutineIndex {
     return this.#starts.length;
   }
 
-  /** Number of the innermost subroutine at an address, or `NO_SUBROUTINE`. */
+  /** Returns the number of the innermost subroutine at an address, or `NO_SUBROUTINE`. */
   innermostAt(address: number): number {
     return this.#intervals.find(address);
   }
 
-  /** Subroutine that a subroutine is inlined into; `NO_SUBROUTINE` if it is not inlined. */
+  /** Returns the subroutine that a subroutine is inlined into; `NO_SUBROUTINE` if it is not inlined. */
   callerOf(subroutine: number): number {
     const row = subroutine * ROW;
     return this.#rows[row + INLINED] === 1 ? this.#rows[row + PARENT] | 0 : NO_SUBROUTINE;
@@ -51,12 +51,15 @@ export class SubroutineIndex {
     return this.#rows[subroutine * ROW + OFFSET];
   }
 
-  /** Unit offset of the entry that declares the subroutine; 0 if the subroutine has a declaration itself. */
+  /**
+   * Returns the unit offset of the entry that declares the subroutine; 0 if the subroutine has a declaration
+   * itself.
+   */
   originOf(subroutine: number): number {
     return this.#rows[subroutine * ROW + ORIGIN];
   }
 
-  /** Start of its code, if the code is contiguous. */
+  /** Returns the start of its code, if the code is contiguous. */
   startOf(subroutine: number): number | undefined {
     const start = this.#starts[subroutine];
     return Number.isNaN(start) ? undefined : start;
@@ -127,7 +130,10 @@ export class IntervalMap {
     this.#set(low, high, value);
   }
 
-  /** Value of the interval with the largest start at or below an address, if it reaches that far; else −1. */
+  /**
+   * Returns the value of the interval with the largest start at or below an address, if it reaches that far;
+   * else −1.
+   */
   find(address: number): number {
     const at = this.#seek(address);
     if (at < 0) return -1;

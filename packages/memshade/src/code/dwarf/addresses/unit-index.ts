@@ -1,5 +1,5 @@
+import { partitionPoint } from "../../../ground/bytes/columns.ts";
 import { FormatError } from "../../../ground/bytes/errors.ts";
-import { partitionPoint } from "../../../ground/bytes/partition-point.ts";
 import { Cursor, readInitialLength } from "../cursor.ts";
 import { isTypeUnit, type Unit } from "../die.ts";
 import type { DwarfFile } from "../dwarf-file.ts";
@@ -33,7 +33,7 @@ export class UnitIndex {
     return offset === NONE ? undefined : this.#file.compilationUnitAt(offset);
   }
 
-  /** Offset of the only unit that covers an address, else `NONE` or `SEVERAL`. */
+  /** Returns the offset of the only unit that covers an address, else `NONE` or `SEVERAL`. */
   #onlyUnitAt(address: number): number {
     let only = NONE;
     const takeAround: VisitRange = (unit, low, high) => {

@@ -1,4 +1,4 @@
-import { partitionPoint } from "../../../ground/bytes/partition-point.ts";
+import { partitionPoint } from "../../../ground/bytes/columns.ts";
 
 /** File and position that a line table gives for an address. */
 export interface LinePlace {
@@ -93,7 +93,7 @@ export class LineRows {
     return this;
   }
 
-  /** Last row at or before an address, in the sequence around it. */
+  /** Returns the last row at or before an address, in the sequence around it. */
   find(
     address: number,
     section: number,

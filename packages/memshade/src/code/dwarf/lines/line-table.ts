@@ -23,7 +23,7 @@ export class LineTable {
     return this.#rows?.count ?? 0;
   }
 
-  /** Row of an address; in relocatable objects, of an address in `section`. */
+  /** Returns the row of an address; in relocatable objects, of an address in `section`. */
   find(
     address: number,
     {
@@ -68,7 +68,7 @@ export class LineTable {
 
 const LONGEST_INITIAL_LENGTH = 12;
 
-/** Line table of a unit; undefined if it has none, or a damaged header. */
+/** Returns the line table of a unit; undefined if it has none, or a damaged header. */
 export function lineTableOf(unit: Unit): LineTable | undefined {
   const { file } = unit;
   const part = file.part(".debug_line");

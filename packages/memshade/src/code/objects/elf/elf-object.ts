@@ -1,5 +1,6 @@
 import type { ByteSource } from "../../../ground/bytes/byte-source.ts";
 import { FormatError } from "../../../ground/bytes/errors.ts";
+import { getU64, viewOf } from "../../../ground/bytes/numbers.ts";
 import { PiecewiseBytes } from "../../../ground/bytes/piecewise.ts";
 import { type ObjectSymbol, SymbolTable } from "../symbol-table.ts";
 import type {
@@ -30,11 +31,9 @@ import {
 import {
   type ElfHeader,
   type ElfSectionHeader,
-  getU64,
   readElfHeader,
   readProgramHeaders,
   readSectionHeaders,
-  viewOf,
 } from "./header.ts";
 import { readNotes } from "./notes.ts";
 import { canRelocate, type Relocated, relocate } from "./relocations.ts";
@@ -134,7 +133,7 @@ export class ElfObject implements ObjectFile {
     return section && this.contentOf(section);
   }
 
-  /** First section of that name with content; for `.debug_*` also the old compressed one. */
+  /** Returns the first section of that name with content; for `.debug_*` also the old compressed one. */
   #named(name: string): ObjectSection | undefined {
     const old = name.startsWith(".debug_") ? `.z${name.slice(1)}` : name;
     for (const wanted of [name, old]) {
@@ -403,7 +402,10 @@ interface CompressionHeader {
 /** Largest number of bytes per compressed byte: for deflate by its format, for zstd by its shortest block. */
 const LARGEST_RATIO = { zlib: 1040, zstd: 2 ** 17 };
 
-/** Header of a section with `SHF_COMPRESSED` (`Elf32_Chdr`, `Elf64_Chdr`); undefined for an unknown method. */
+/**
+ * Returns the header of a section with `SHF_COMPRESSED` (`Elf32_Chdr`, `Elf64_Chdr`); undefined for an
+ * unknown method.
+ */
 function readCompressionHeader(section: Uint8Array, is64: boolean): CompressionHeader | undefined {
   const start = is64 ? 24 : 12;
   if (section.length < start) return undefined;
@@ -414,7 +416,7 @@ function readCompressionHeader(section: Uint8Array, is64: boolean): CompressionH
   return { method, size: is64 ? getU64(view, 8) : view.getUint32(4, true), start };
 }
 
-/** Header of an old `.zdebug_*` section: "ZLIB" and the size as a big-endian 64-bit number. */
+/** Returns the header of an old `.zdebug_*` section: "ZLIB" and the size as a big-endian 64-bit number. */
 function readOldCompressionHeader(section: Uint8Array): CompressionHeader | undefined {
   if (section.length < 12) return undefined;
   const view = viewOf(section);

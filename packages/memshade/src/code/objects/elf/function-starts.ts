@@ -1,4 +1,5 @@
-import { partitionPoint } from "../../../ground/bytes/partition-point.ts";
+import { partitionPoint } from "../../../ground/bytes/columns.ts";
+import { viewOf } from "../../../ground/bytes/numbers.ts";
 import type { ObjectFile } from "../types.ts";
 
 const PT_GNU_EH_FRAME = 0x6474e550;
@@ -30,7 +31,7 @@ export class FunctionStarts {
     if (header === undefined) return undefined;
     const bytes = object.bytesAt(header.address, header.fileSize);
     if (bytes.length < TABLE_AT || USUAL.some((byte, i) => bytes[i] !== byte)) return undefined;
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    const view = viewOf(bytes);
     const room = Math.floor((bytes.length - TABLE_AT) / ROW_BYTES);
     return new FunctionStarts(view, header.address, Math.min(view.getUint32(8, true), room));
   }

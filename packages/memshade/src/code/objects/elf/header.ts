@@ -1,5 +1,6 @@
 import type { ByteSource } from "../../../ground/bytes/byte-source.ts";
 import { FormatError } from "../../../ground/bytes/errors.ts";
+import { getU64, viewOf } from "../../../ground/bytes/numbers.ts";
 import type { Architecture, ObjectFile, ObjectSegment } from "../types.ts";
 import {
   ELF_MAGIC,
@@ -58,15 +59,6 @@ const TYPES: ReadonlyMap<number, ObjectFile["type"]> = new Map([
   [ET_DYN, "shared"],
   [ET_CORE, "core"],
 ]);
-
-export function viewOf(bytes: Uint8Array): DataView {
-  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-}
-
-/** Reads an unsigned 64-bit value as a number: exact up to 2^53, which covers file offsets and user memory. */
-export function getU64(view: DataView, offset: number): number {
-  return view.getUint32(offset + 4, true) * 2 ** 32 + view.getUint32(offset, true);
-}
 
 export function isElf(source: ByteSource): boolean {
   const start = source.read(0, 4);

@@ -1,4 +1,4 @@
-import { viewOf } from "./header.ts";
+import { viewOf } from "../../../ground/bytes/numbers.ts";
 
 export interface ElfNote {
   /** Owner without the closing NUL: `GNU`, `CORE`, `LINUX`, … */

@@ -1,5 +1,5 @@
+import { getU64, viewOf } from "../../../ground/bytes/numbers.ts";
 import type { ObjectFile, ObjectSection } from "../types.ts";
-import { viewOf } from "./header.ts";
 import { readString } from "./symbols.ts";
 
 const RELA_BYTES = 24;
@@ -45,7 +45,7 @@ export class PltStubs {
     return target === undefined ? undefined : { target, address: found!.start };
   }
 
-  /** Stub with `jmp *slot(%rip)`, possibly after `endbr64` and `bnd`, or with `mov slot(%rip), %r11`. */
+  /** Reads a stub with `jmp *slot(%rip)`, possibly after `endbr64` and `bnd`, or with `mov slot(%rip), %r11`. */
   #x86(section: ObjectSection, address: number): { start: number; slot: number } | undefined {
     // Stubs bound at load time are half as long, unless they begin with `endbr64`.
     const first = this.#object.bytesAt(section.address, 1);
@@ -61,14 +61,14 @@ export class PltStubs {
     return this.#retpoline(start, JUMP) ?? this.#retpoline(start, CALL) ?? this.#retpoline(start - 16, CALL);
   }
 
-  /** Stub of `-z retpolineplt`: an entry that jumps, or one twice as long that calls. */
+  /** Reads a stub of `-z retpolineplt`: an entry that jumps, or one twice as long that calls. */
   #retpoline(start: number, leaves: number): { start: number; slot: number } | undefined {
     const code = this.#object.bytesAt(start, 8);
     const isEntry = code[0] === 0x4c && code[1] === 0x8b && code[2] === 0x1d && code[7] === leaves;
     return isEntry ? { start, slot: start + 7 + viewOf(code).getInt32(3, true) } : undefined;
   }
 
-  /** Stub with `adrp x16, page; ldr x17, [x16, #offset]`, possibly after a landing pad. */
+  /** Reads a stub with `adrp x16, page; ldr x17, [x16, #offset]`, possibly after a landing pad. */
   #arm(address: number): { start: number; slot: number } | undefined {
     const aligned = address - (address % 4);
     for (let start = aligned; start >= 0 && aligned - start <= 20; start -= 4) {
@@ -108,7 +108,7 @@ export class PltStubs {
         const symbol = view.getUint32(at + 12, true) * SYMBOL_BYTES;
         if (symbol === 0 || symbol + SYMBOL_BYTES > symbols.length) continue;
         const target = readString(strings, viewOf(symbols).getUint32(symbol, true));
-        const slot = view.getUint32(at + 4, true) * 2 ** 32 + view.getUint32(at, true);
+        const slot = getU64(view, at);
         if (target) targets.set(slot, target);
       }
     }

@@ -1,5 +1,5 @@
+import { getU64, viewOf } from "../../../ground/bytes/numbers.ts";
 import { EM_386, EM_AARCH64, EM_ARM, EM_PPC64, EM_RISCV, EM_X86_64, SHN_LORESERVE } from "./constants.ts";
-import { getU64, viewOf } from "./header.ts";
 
 export interface RelocationInput {
   readonly entries: Uint8Array;

@@ -1,3 +1,4 @@
+import { getU64, viewOf } from "../../../ground/bytes/numbers.ts";
 import {
   type ObjectSymbol,
   SYMBOL_BINDINGS,
@@ -21,7 +22,7 @@ import {
   STT_NOTYPE,
   STT_OBJECT,
 } from "./constants.ts";
-import { type ElfSectionHeader, getU64, viewOf } from "./header.ts";
+import type { ElfSectionHeader } from "./header.ts";
 
 export interface ElfSymbolSections {
   readonly symbols: Uint8Array;

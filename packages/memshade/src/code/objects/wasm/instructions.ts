@@ -1,5 +1,5 @@
+import { partitionPoint } from "../../../ground/bytes/columns.ts";
 import { FormatError } from "../../../ground/bytes/errors.ts";
-import { partitionPoint } from "../../../ground/bytes/partition-point.ts";
 import { decodeModule, functionName, printInstruction, readNames } from "../../wasm/index.ts";
 
 /** Instruction; `address` counts from the start of the code section, as addresses of symbols do. */

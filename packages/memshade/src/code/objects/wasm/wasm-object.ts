@@ -1,7 +1,7 @@
 import type { ByteSource } from "../../../ground/bytes/byte-source.ts";
+import { partitionPoint } from "../../../ground/bytes/columns.ts";
 import { FormatError } from "../../../ground/bytes/errors.ts";
 import { readU32Leb, skipLeb32 } from "../../../ground/bytes/leb128.ts";
-import { partitionPoint } from "../../../ground/bytes/partition-point.ts";
 import { PiecewiseBytes } from "../../../ground/bytes/piecewise.ts";
 import { ByteReader } from "../../../ground/bytes/reader.ts";
 import { SectionId, sectionName } from "../../wasm/sections.ts";
@@ -28,7 +28,7 @@ class FunctionBodies {
   }
 
   /**
-   * Entry around an offset.
+   * Returns the entry around an offset.
    *
    * @throws FormatError if the entries before it could not be read
    */
@@ -229,7 +229,7 @@ export class WasmObject implements ObjectFile {
   }
 
   symbols(): SymbolTable {
-    this.#symbols ??= this.#readSymbols(this.#custom("name"));
+    this.#symbols ??= this.#readSymbols(this.#nameSection());
     return this.#symbols;
   }
 
@@ -245,7 +245,7 @@ export class WasmObject implements ObjectFile {
   symbolAt(address: number, onlyGlobal = false): ObjectSymbol | undefined {
     if (this.#symbols === undefined && this.#lookups++ < FEW_LOOKUPS)
       try {
-        const names = onlyGlobal ? undefined : this.#custom("name");
+        const names = onlyGlobal ? undefined : this.#nameSection();
         const body = this.#bodyAround(address);
         return body && findWasmSymbol(body, (id) => this.#standard(id), names);
       } catch (error) {
@@ -266,8 +266,8 @@ export class WasmObject implements ObjectFile {
   }
 
   /**
-   * Entry of the code section around an offset. The first lookup reads no further entries, since many callers look
-   * up only one.
+   * Returns the entry of the code section around an offset. The first lookup reads no further entries, since
+   * many callers look up only one.
    */
   #bodyAround(address: number): FunctionBody | undefined {
     const code = this.#code;
@@ -287,8 +287,8 @@ export class WasmObject implements ObjectFile {
     return section && this.contentOf(section);
   }
 
-  #custom(name: string): Uint8Array | undefined {
-    const section = this.sections.find((each) => each.type === SectionId.Custom && each.name === name);
+  #nameSection(): Uint8Array | undefined {
+    const section = this.sections.find((each) => each.type === SectionId.Custom && each.name === "name");
     return section && this.contentOf(section);
   }
 

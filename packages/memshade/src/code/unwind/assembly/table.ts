@@ -183,7 +183,7 @@ let open: u32 = 0;
 let openCount: u32 = 0;
 let position: i32 = i32.MIN_VALUE;
 
-/** FDE numbers by ascending start; FDEs with equal starts keep the order in which they were read. */
+/** Returns FDE numbers by ascending start; FDEs with equal starts keep the order in which they were read. */
 function sortedFdes(): u32 {
   let from = allocate(fdeCount << 2);
   let to = allocate(fdeCount << 2);

@@ -1,3 +1,4 @@
+import { getU64, viewOf } from "../../../ground/bytes/numbers.ts";
 import { DW_EH_PE } from "./constants.ts";
 import type { CfiSection } from "./section.ts";
 
@@ -18,7 +19,7 @@ export class CfiCursor {
   constructor(section: CfiSection) {
     this.section = section;
     this.bytes = section.bytes;
-    this.view = new DataView(section.bytes.buffer, section.bytes.byteOffset, section.bytes.length);
+    this.view = viewOf(section.bytes);
   }
 
   /** Reads an unsigned little-endian integer of 1, 2, 4 or 8 bytes. */
@@ -34,7 +35,7 @@ export class CfiCursor {
       case 4:
         return this.view.getUint32(at, true);
       default:
-        return this.view.getUint32(at + 4, true) * 2 ** 32 + this.view.getUint32(at, true);
+        return getU64(this.view, at);
     }
   }
 
@@ -130,10 +131,9 @@ export class CfiCursor {
   }
 
   /**
-   * Reads an encoded pointer: an address (SVMA), or NaN if it is unknown. `functionStart` is the base of
-   * function-relative pointers.
+   * Reads an encoded pointer: an address (SVMA), or NaN if it is unknown, as function-relative pointers are.
    */
-  encodedPointer(encoding: number, functionStart = Number.NaN): number {
+  encodedPointer(encoding: number): number {
     if (encoding === DW_EH_PE.omit) return Number.NaN;
     const { section } = this;
     if ((encoding & 0x70) === DW_EH_PE.aligned) {
@@ -146,13 +146,13 @@ export class CfiCursor {
     // Sums wrap, so a relative unsigned word equals a signed one, and the signed one stays exact.
     const relative = (encoding & 0x70) !== 0;
     const format = relative && isWide && section.addressSize === 8 ? DW_EH_PE.sdata8 : encoding;
-    const value = this.encodedValue(format) + this.#baseOf(encoding, place, functionStart);
+    const value = this.encodedValue(format) + this.#baseOf(encoding, place);
     const address = section.addressSize === 4 && !Number.isNaN(value) ? value >>> 0 : value;
     if ((encoding & DW_EH_PE.indirect) === 0) return address;
     return section.readPointer?.(address) ?? Number.NaN;
   }
 
-  #baseOf(encoding: number, place: number, functionStart: number): number {
+  #baseOf(encoding: number, place: number): number {
     switch (encoding & 0x70) {
       case 0:
         return 0;
@@ -162,8 +162,6 @@ export class CfiCursor {
         return this.section.textAddress ?? Number.NaN;
       case DW_EH_PE.datarel:
         return this.section.dataAddress ?? Number.NaN;
-      case DW_EH_PE.funcrel:
-        return functionStart;
       default:
         return Number.NaN;
     }

@@ -127,11 +127,9 @@ export class FastFdes implements FastReader {
       if (next !== position) {
         this.#handOn(sink);
         position = next;
-      } else if (position !== start && this.#windowEnd < end && !this.#isWhole(position)) {
+      } else if (position !== start && this.#windowEnd < end && !this.#isWhole(position))
         this.#moveWindow(position, end);
-      } else {
-        return position;
-      }
+      else return position;
     }
   }
 

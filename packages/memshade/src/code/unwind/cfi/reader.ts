@@ -1,4 +1,5 @@
-import { partitionPoint } from "../../../ground/bytes/partition-point.ts";
+import { partitionPoint } from "../../../ground/bytes/columns.ts";
+import { getU64 } from "../../../ground/bytes/numbers.ts";
 import type { ObjectFile } from "../../objects/types.ts";
 import { unwindTarget } from "../architecture.ts";
 import { type Cie, readCie } from "./cie.ts";
@@ -161,7 +162,7 @@ export class CfiReader {
         this.#problem("truncated", offset, "entry", "its length is cut off");
         return false;
       }
-      length = view.getUint32(offset + 8, true) * 2 ** 32 + view.getUint32(offset + 4, true);
+      length = getU64(view, offset + 4);
       at = offset + 12;
     }
     if (length > size - at) {
@@ -249,7 +250,7 @@ export class CfiReader {
     this.#sink.addFde(start - OFFSET_BIAS, codeBytes, this.#program.rows);
   }
 
-  /** Position after the augmentation data of an FDE; behind `end` if the data is cut off. */
+  /** Returns the position after the augmentation data of an FDE; behind `end` if the data is cut off. */
   #skipAugmentationData(position: number, end: number): number {
     const { cursor } = this.#program;
     cursor.position = position;
@@ -258,7 +259,7 @@ export class CfiReader {
     return cursor.position;
   }
 
-  /** CIE at an offset, read once; undefined if it is unusable. */
+  /** Returns the CIE at an offset, read once; undefined if it is unusable. */
   #cieAt(offset: number): Cie | undefined {
     if (this.#cies.has(offset)) return this.#cies.get(offset);
     const { contentStart, entryEnd, is64Bit } = {
@@ -354,7 +355,10 @@ export class FrameHeader {
     return new FrameHeader(cursor.view, address, frameAddress, cursor.position, count);
   }
 
-  /** Index of the last entry whose function starts at or before an address (SVMA); −1 if there is none. */
+  /**
+   * Returns the index of the last entry whose function starts at or before an address (SVMA); −1 if there is
+   * none.
+   */
   search(address: number): number {
     return partitionPoint(0, this.count, (index) => this.startAt(index) <= address) - 1;
   }
@@ -367,7 +371,7 @@ export class FrameHeader {
     return this.#address + this.#view.getInt32(this.#tableStart + 8 * index + 4, true) - this.frameAddress;
   }
 
-  /** Highest address of an FDE in the table; that of the section if there is no table. */
+  /** Returns the highest address of an FDE in the table; that of the section if there is no table. */
   lastFdeAddress(): number {
     let last = 0;
     for (let index = 0; index < this.count; index++) last = Math.max(last, this.fdeAt(index));

@@ -89,8 +89,8 @@ export class RuleSets {
   }
 
   /**
-   * Base register of the CFA if its rule is `CFA_RULE.register`; for an expression, the offset kept for a later
-   * register rule.
+   * Returns the base register of the CFA if its rule is `CFA_RULE.register`; for an expression, the offset
+   * kept for a later register rule.
    */
   cfaRegister(set: number): number {
     return this.words[this.starts[set] + 1] >>> 8;
@@ -100,7 +100,10 @@ export class RuleSets {
     return this.words[this.starts[set] + 2];
   }
 
-  /** Index in `words` of a register's rule, or -1: `words[i] & 0xff` is the rule, `words[i + 1]` its operand. */
+  /**
+   * Returns the index in `words` of a register's rule, or -1: `words[i] & 0xff` is the rule, `words[i + 1]`
+   * its operand.
+   */
   find(set: number, register: number): number {
     const { words } = this;
     const end = this.starts[set + 1];

@@ -49,7 +49,7 @@ export function withCfaRegister(rules: RuleSets, set: number, register: number):
 /** Marks an unknown offset beside an expression: the largest value that fits. */
 const NO_OFFSET = 2 ** 24 - 1;
 
-/** Value in an expression's register field; negative or larger offsets are not kept. */
+/** Returns the value in an expression's register field; negative or larger offsets are not kept. */
 function asLastOffset(offset: number): number {
   return offset >= 0 && offset < NO_OFFSET ? offset : NO_OFFSET;
 }

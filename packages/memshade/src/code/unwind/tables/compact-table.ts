@@ -1,4 +1,4 @@
-import { partitionPoint } from "../../../ground/bytes/partition-point.ts";
+import { partitionPoint } from "../../../ground/bytes/columns.ts";
 import { FastFdes } from "../cfi/fast-fdes.ts";
 import { type CfiCounts, type CfiDictionary, CfiReader, type ObjectCfi } from "../cfi/reader.ts";
 import { type CfiRows, type FdeRows, type FdeSink, LAST_OFFSET, OFFSET_BIAS } from "../cfi/rows.ts";
@@ -79,7 +79,7 @@ export class ExtentTable {
     this.#prepared = true;
   }
 
-  /** Rule set for an offset from the object's base; 0 if there is none. */
+  /** Returns the rule set for an offset from the object's base; 0 if there is none. */
   find(offset: number): number {
     if (!this.#prepared) this.prepare();
     const offsets = this.#offsets;
@@ -168,7 +168,7 @@ export class CompactTable {
     this.arrays = arrays;
   }
 
-  /** Rule set for an offset from the object's base; 0 if there is none. */
+  /** Returns the rule set for an offset from the object's base; 0 if there is none. */
   find(offset: number): number {
     const { firsts, counts, before, entries } = this.arrays;
     const block = Math.floor(offset / BLOCK_BYTES);

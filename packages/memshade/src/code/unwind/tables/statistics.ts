@@ -1,4 +1,4 @@
-import { grown } from "../../../ground/bytes/grown.ts";
+import { grown } from "../../../ground/bytes/columns.ts";
 import type { Architecture, ObjectFile } from "../../objects/types.ts";
 import { type UnwindTarget, unwindTarget } from "../architecture.ts";
 import { type CfiCounts, CfiDictionary, cfiOfObject } from "../cfi/reader.ts";
@@ -171,9 +171,7 @@ function isSimple(rules: RuleSets, set: number, target: UnwindTarget): boolean {
   const returnAddress = ruleOf(rules, set, rules.returnAddress(set));
   if (target.linkRegister === undefined) {
     if (returnAddress?.rule !== RULE.offset || returnAddress.operand !== -target.wordSize) return false;
-  } else if (!isUnchangedOrSaved(returnAddress)) {
-    return false;
-  }
+  } else if (!isUnchangedOrSaved(returnAddress)) return false;
   return isUnchangedOrSaved(ruleOf(rules, set, target.framePointer));
 }
 

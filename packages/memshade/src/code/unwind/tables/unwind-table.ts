@@ -1,5 +1,5 @@
+import { partitionPoint } from "../../../ground/bytes/columns.ts";
 import type { FormatError } from "../../../ground/bytes/errors.ts";
-import { partitionPoint } from "../../../ground/bytes/partition-point.ts";
 import type { Architecture, ObjectFile } from "../../objects/types.ts";
 import { type UnwindTarget, unwindTarget } from "../architecture.ts";
 import type { CfiProblems } from "../cfi/problems.ts";
@@ -120,7 +120,7 @@ export class UnwindTable {
     return new UnwindTable({ ...parts, counts, rowCount, lookup: table, table });
   }
 
-  /** Index in `rules` of the rule set for an address of the object (SVMA); 0 if there is none. */
+  /** Returns the index in `rules` of the rule set for an address of the object (SVMA); 0 if there is none. */
   find(address: number): number {
     return this.#lookup.find(address - this.base);
   }

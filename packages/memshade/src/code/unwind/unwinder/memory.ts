@@ -1,3 +1,5 @@
+import { viewOf } from "../../../ground/bytes/numbers.ts";
+
 /**
  * Reads up to `length` bytes of the target's memory from `address` on. Returns fewer bytes, none, or undefined if
  * memory is unreadable. Must not throw.
@@ -107,7 +109,7 @@ export class PagedMemory extends Memory {
     // The word crosses the end of a page, or its page is only partly readable.
     const bytes = this.#read(address, size);
     if (bytes === undefined || bytes.length < size) return false;
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    const view = viewOf(bytes);
     this.low = view.getUint32(0, true);
     this.high = size === 8 ? view.getUint32(4, true) : 0;
     return true;
@@ -125,6 +127,6 @@ export class PagedMemory extends Memory {
       this.#pages.set(page, bytes);
     }
     this.#page = page;
-    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    this.#view = viewOf(bytes);
   }
 }

@@ -1,4 +1,4 @@
-import { partitionPoint } from "../../../ground/bytes/partition-point.ts";
+import { partitionPoint } from "../../../ground/bytes/columns.ts";
 import type { UnwindTable } from "../tables/unwind-table.ts";
 
 /** Object in the address space of the target. */
@@ -79,7 +79,7 @@ export class ModuleMap<Kind extends Module = Module> {
     if (last > first) modules.splice(first, last - first, ...remainders);
   }
 
-  /** Module at an address (AVMA). */
+  /** Returns the module at an address (AVMA). */
   find(address: number): Kind | undefined {
     const module = this.#modules[this.#indexAfter(address) - 1];
     return module !== undefined && address < module.end ? module : undefined;

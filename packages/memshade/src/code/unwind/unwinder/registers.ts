@@ -69,7 +69,7 @@ export class Registers {
     this.known[register] = 0;
   }
 
-  /** Register as an address; NaN if it is unknown or too large for an address. */
+  /** Returns the register as an address; NaN if it is unknown or too large for an address. */
   address(register: number): number {
     if (!this.known[register] || this.high[register] >= HIGH_LIMIT) return Number.NaN;
     return this.high[register] * 2 ** 32 + this.low[register];

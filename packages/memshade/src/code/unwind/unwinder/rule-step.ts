@@ -164,9 +164,8 @@ export class RuleStep {
       // other frames the link register would lead to this frame again, endlessly.
       if (column !== target.linkRegister || isCaller) return "no-rule";
       if (!this.#take(registers, column)) return "no-rule";
-    } else if (!this.#evaluate(table, rule, rules.words[at + 1], column, registers, memory)) {
+    } else if (!this.#evaluate(table, rule, rules.words[at + 1], column, registers, memory))
       return rule === RULE.offset || rule === RULE.expression ? "memory" : "no-rule";
-    }
     if (target.linkRegister !== undefined) {
       const signState = rules.find(set, RA_SIGN_STATE);
       const isSigned = signState >= 0 && (rules.words[signState + 1] & 1) !== 0;
@@ -225,7 +224,7 @@ type SmallRule =
 const OTHER: SmallRule = { kind: SMALL_RULE.other };
 
 /**
- * Rule at an address of an object (SVMA).
+ * Returns the rule at an address of an object (SVMA).
  *
  * @param isCaller true if the address is inside a call; a signal trampoline may begin one byte after it
  */

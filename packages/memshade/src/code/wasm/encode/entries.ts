@@ -73,7 +73,7 @@ export type DataContent = Pick<DataSegment, "flags" | "memory"> & {
   content: Uint8Array;
 };
 
-/** Entry of the data section in the form that `flags` (0..2) selects. */
+/** Returns the entry of the data section in the form that `flags` (0..2) selects. */
 export function encodeDataEntry(segment: DataContent): Uint8Array {
   const writer = new ByteWriter(segment.content.length + 32);
   writer.u32Leb(segment.flags);

@@ -28,7 +28,9 @@ export function writeOpcodeInto(bytes: Uint8Array, at: number, id: number): numb
   return writeU32Leb(bytes, at + 1, id - PREFIX_BASE[prefix]);
 }
 
-/** Constant expression of one numeric constant, with its `end`; for i64 the value may be a bigint. */
+/**
+ * Returns a constant expression of one numeric constant, with its `end`; for i64 the value may be a bigint.
+ */
 export function encodeConstantExpression(type: ValType, value: number | bigint): Uint8Array {
   const writer = new ByteWriter(16);
   if (type === I32) writer.u8(Op.I32_CONST).s32Leb(Number(value));

@@ -91,7 +91,7 @@ function concatenate(parts: readonly Uint8Array[]): Uint8Array {
   return bytes;
 }
 
-/** Payload of the section with this id as a view; undefined if the module has none. */
+/** Returns the payload of the section with this id as a view; undefined if the module has none. */
 export function sectionPayload(module: WasmModule, id: number): Uint8Array | undefined {
   const section = module.sections.find((view) => view.id === id);
   return section === undefined ? undefined : module.bytes.subarray(section.payloadStart, section.payloadEnd);

@@ -6,7 +6,7 @@ export function writeCustomSection(writer: ByteWriter, name: string, content: Ui
   writer.u8(SectionId.Custom).sized(() => writer.name(name).bytes(content));
 }
 
-/** Payload of a section that is a vector: the number of entries, then their bytes. */
+/** Returns the payload of a section that is a vector: the number of entries, then their bytes. */
 export function encodeVectorPayload(entries: readonly Uint8Array[]): Uint8Array {
   const writer = new ByteWriter(entries.reduce((sum, entry) => sum + entry.length, 5));
   writer.u32Leb(entries.length);
@@ -15,10 +15,11 @@ export function encodeVectorPayload(entries: readonly Uint8Array[]): Uint8Array 
 }
 
 /**
- * Payload of a vector section with more entries at its end. The bytes of the present entries are copied unchanged;
- * only the count differs.
+ * Returns the payload of a vector section with more entries at its end. The bytes of the present entries are
+ * copied unchanged; only the count differs.
  *
- * @param payload the section's payload (`payloadStart` to `payloadEnd`); undefined if there is no such section
+ * @param payload the section's payload (`payloadStart` to `payloadEnd`); undefined if there is no such
+ * section
  */
 export function appendToVectorSection(
   payload: Uint8Array | undefined,

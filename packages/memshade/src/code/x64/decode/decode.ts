@@ -1,5 +1,5 @@
 import { FormatError } from "../../../ground/bytes/errors.ts";
-import { int32At } from "../../../ground/bytes/int32.ts";
+import { int32At } from "../../../ground/bytes/numbers.ts";
 import {
   COLUMN,
   CONSTANT,
@@ -330,7 +330,7 @@ function fail(offset: number, detail: string): never {
   throw new FormatError("unknown-opcode", offset, "instruction", detail);
 }
 
-/** Unit of 1-byte displacements with EVEX: nearly always the size of the place. */
+/** Returns the unit of 1-byte displacements with EVEX: nearly always the size of the place. */
 function displacementUnit(size: number, wide: boolean, bytes: number): number {
   if (size === SIZES.k) return wide ? 8 : 4;
   if (size === SIZES.l) return wide ? 2 : 1;

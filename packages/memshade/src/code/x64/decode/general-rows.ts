@@ -383,7 +383,9 @@ function wordsOf(meaning: Meaning): number[] {
   return [shape, flow | (implicit << 8), reads, writes, kills, roles];
 }
 
-/** First of the sixteen variants of an opcode: the digit of ModRM, plus 8 if it names a register. */
+/**
+ * Returns the first of the sixteen variants of an opcode: the digit of ModRM, plus 8 if it names a register.
+ */
 export function slotOf(encoding: number, map: number, opcode: number, prefix: number): number {
   return ((((encoding * 4 + map) << 8) | opcode) * 4 + prefix) * VARIANTS;
 }

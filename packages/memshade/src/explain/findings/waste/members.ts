@@ -12,13 +12,15 @@ import { ownPlace } from "../../analyses/frames/own-place.ts";
 import { shortName } from "../../analyses/frames/place-names.ts";
 import type { FindingSentence } from "../finding-kind.ts";
 import { MOST_SHARE, type WasteFinding } from "./waste-finding.ts";
-import { blocksOf, whereOf } from "./waste-words.ts";
+import { blocksOf, locationText } from "./waste-words.ts";
 
 /** Members of blocks that are hardly used. */
 export interface MembersFacts {
+  /** Type of the element, if known. */
   readonly type: WasteType | undefined;
   /** Bytes of the element that blocks hold, once or as an array. */
   readonly element: number;
+  /** Members concerned. */
   readonly fields: readonly WasteUnreadField[];
 }
 
@@ -84,13 +86,13 @@ export function sizeOf(fields: Fields): number {
   return fields.reduce((sum, { size }) => sum + size, 0);
 }
 
-/** Forms `in track.comment of …`, or `in 24 of 96 bytes of …` if members have no names. */
+/** Forms `in track.comment of blocks of …`, or `in 24 of 96 bytes of blocks of …` if members have no names. */
 export function membersSentence({ type, fields, element }: MembersFacts, after: string): FindingSentence {
-  const bytes = `in ${formatCount(sizeOf(fields))} of ${formatCount(element)} bytes of`;
+  const bytes = `in ${formatCount(sizeOf(fields))} of ${formatCount(element)} bytes of blocks of`;
   const [field] = [...fields].sort((a, b) => b.size - a.size);
   if (field?.name === undefined || type === undefined) return { before: bytes, after, short: "in fields of" };
-  const more = fields.length > 1 ? ` and ${fields.length - 1} more` : "";
-  return { before: `in ${memberNames([field], type)}${more} of`, after, short: "in fields of" };
+  const more = fields.length > 1 ? ` and ${plural(fields.length - 1, "more field")}` : "";
+  return { before: `in ${memberNames([field], type)}${more} of blocks of`, after, short: "in fields of" };
 }
 
 /** Forms the full text: `track.comment: 24 of 96 bytes are stored to and never read, in …`. */
@@ -99,7 +101,7 @@ export function membersInWords(finding: WasteFinding, predicate: string): string
   const size = sizeOf(fields);
   const names = capital(memberNames(fields, site.type));
   const element = site.type === undefined && site.element !== site.size ? "each " : "";
-  return `${names}: ${formatCount(size)} of ${element}${formatCount(site.element ?? site.size)} bytes ${size === 1 ? "is" : "are"} ${predicate}, in the ${blocksOf(site)} from ${whereOf(finding)}${followedText(site)}: ${formatBytes(finding.bytes)}.`;
+  return `${names}: ${formatCount(size)} of ${element}${formatCount(site.element ?? site.size)} bytes ${size === 1 ? "is" : "are"} ${predicate}, in the ${blocksOf(site)} from ${locationText(finding)}${followedText(site)}: ${formatBytes(finding.bytes)}.`;
 }
 
 /**

@@ -28,7 +28,7 @@ export function mergePlaces(
  * Keeps the costliest finding of each location; other waste there is added to it as `also`. `findings`: the
  * costliest first.
  */
-export function onePerPlace(findings: readonly WasteFinding[]): WasteFinding[] {
+export function mergeByPlace(findings: readonly WasteFinding[]): WasteFinding[] {
   const byPlace = new Map<string, WasteFinding>();
   for (const finding of findings) {
     const line = lineKey(finding.ips);

@@ -14,7 +14,7 @@ import { ownFrame } from "../../analyses/frames/own-place.ts";
 export interface Partner {
   /** Heaviest location of the function. */
   ips: readonly WasteIp[];
-  /** Bytes of all its locations; `places` is their number. */
+  /** Bytes of all its locations, and their number. */
   bytes: number;
   places: number;
 }
@@ -74,6 +74,7 @@ export function isSameFunction(a: readonly WasteIp[], b: readonly WasteIp[]): bo
 export interface WasteFinding {
   /** Glossary word. */
   kind: string;
+  /** Location, then its callers. */
   ips: readonly WasteIp[];
   /**
    * Library of the code; undefined for the program's own code, and for requests of the program to a library.
@@ -103,6 +104,7 @@ export interface WasteFinding {
   isOwn: boolean;
   /** True if nearly all of its stores hit the address of the previous store in the same loop. */
   isInLoop: boolean;
+  /** Kind of access. */
   class: string;
   /** Bytes per store, if constant. */
   bytesEach: number | undefined;
@@ -120,7 +122,9 @@ export interface WasteFinding {
 
 /** A caller of a location, with its own callers, and the bytes wasted for it. */
 export interface WasteCaller {
+  /** Caller, then its callers. */
   readonly ips: readonly WasteIp[];
+  /** Bytes wasted for it. */
   readonly bytes: number;
 }
 

@@ -4,7 +4,7 @@ import { reallocationsByPlace } from "../../analyses/waste.ts";
 import { LEAST_PART, type WasteKind, type WasteSearch } from "../finding-kind.ts";
 import { KINDS, kindOf } from "../index.ts";
 import { unreadInAllOfType } from "./members.ts";
-import { isKnownPlace, mergePlaces, onePerPlace } from "./merge-places.ts";
+import { isKnownPlace, mergeByPlace, mergePlaces } from "./merge-places.ts";
 import { MOST_SHARE, Partners, type WasteFinding, type WasteFindings } from "./waste-finding.ts";
 
 /** Returns the rules of a finding's kind for the waste tool. */
@@ -55,7 +55,7 @@ export function wasteFindings(file: WasteFile): WasteFindings {
     if (padding > 0) fold("padding between members of structs", padding);
   }
   return {
-    findings: onePerPlace(merged),
+    findings: mergeByPlace(merged),
     folded: [...folds.values()].sort((a, b) => b.bytes - a.bytes),
   };
 }
@@ -111,6 +111,6 @@ function deadPadding({ fields }: WasteObjects): number {
 export function sentencesOf(finding: WasteFinding): { says: string; advice: string } {
   const kind = wasteKind(finding);
   const { also } = finding;
-  const more = also === undefined ? "" : ` ${wasteKind(also).says(also)}`;
-  return { says: kind.says(finding) + more, advice: kind.advice(finding) };
+  const more = also === undefined ? "" : ` ${wasteKind(also).inWords(also)}`;
+  return { says: kind.inWords(finding) + more, advice: kind.advice(finding) };
 }

@@ -9,7 +9,7 @@ import { placeOf, shortName } from "../../analyses/frames/place-names.ts";
 import type { Partner, WasteFinding } from "./waste-finding.ts";
 
 /** Formats the location of a finding: `parse (parse.c:88 and 2 more places)`. */
-export function whereOf({ ips, places }: WasteFinding): string {
+export function locationText({ ips, places }: WasteFinding): string {
   return morePlaces(placeOf(ips), places);
 }
 
@@ -52,7 +52,7 @@ export function repeatedBy(finding: WasteFinding, noun: "store" | "load", did: s
 /** Forms `90 of the 100 stores (90.0 %) of decode (decode.c:3) write`; the verb agrees in number. */
 export function operationsInWords(finding: WasteFinding, noun: "store" | "load", verb: string): string {
   const { wasted = 0, operations } = finding;
-  return `${partOf(wasted, operations, noun, whereOf(finding))} ${verb}${wasted === 1 ? "s" : ""}`;
+  return `${partOf(wasted, operations, noun, locationText(finding))} ${verb}${wasted === 1 ? "s" : ""}`;
 }
 
 function partOf(wasted: number, operations: number, noun: string, place: string): string {

@@ -50,7 +50,7 @@ function grow(): void {
   }
 }
 
-/** File of a mapping record: its number << 1, + 1 if the name is for memory without a file. */
+/** Returns the file of a mapping record: its number << 1, + 1 if the name is for memory without a file. */
 export function mappedFile(record: u32, nameOffset: u32): u32 {
   const name = record + nameOffset;
   const limit = record + <u32>load<u16>(record, 6);

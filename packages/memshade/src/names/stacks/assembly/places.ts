@@ -103,7 +103,7 @@ function insert(first: u32, place: u32): void {
   store<u32>(slots + (slot << 2), place + 1);
 }
 
-/** Pointer to the place of a lookup address. It moves when places are added. */
+/** Returns the pointer to the place of a lookup address. It moves when places are added. */
 @inline
 export function placeAt(address: u64): u32 {
   const epoch = processEpoch();
@@ -136,7 +136,7 @@ function addPlace(address: u64, epoch: u32): u32 {
   return at;
 }
 
-/** Rule of a place. Recorded call chains need no rules, so their files are not opened. */
+/** Returns the rule of a place. Recorded call chains need no rules, so their files are not opened. */
 @inline
 export function ruleOf(place: u32): u32 {
   const rule = load<u32>(place, 12);

@@ -5,7 +5,8 @@
 //              12 u32 mappings; 16 u32 their number; 20 u32 version, changed with each change;
 //              24 u32 blocks with places, as bits of their hash, 0 if not allocated yet;
 //              28 u32 1 if mappings may be of the program that it ran before}
-//   mappings   {0 u32 number of processes that share them; 4 u32 capacity}, from 16 on by address: {0 u64 start; 8 u64 end;
+// mappings   {0 u32 number of processes that share them; 4 u32 capacity}, from 16 on by address: {0 u64
+// start; 8 u64 end;
 //              16 u64 offset in the file; 24 i64 address in the process − address in the object; 32 u32 file;
 //              36 u16 1 if its bias is known; 38 u16 IS_NO_FILE for memory without a file,
 //              IS_FORMER for the program that the process ran before}
@@ -54,7 +55,10 @@ function cleared(bytes: u32): u32 {
   return at;
 }
 
-/** Process with a pid; a new one if it is unknown. Other processes may move. */
+/**
+ * Returns the entry of a process, and adds it if the pid is unknown. Adding may move the entries of other
+ * processes.
+ */
 function processOf(pid: i32): u32 {
   if (processes === 0) {
     processes = cleared(FEWEST_PROCESSES * PROCESS_BYTES);
@@ -80,7 +84,10 @@ function processOf(pid: i32): u32 {
   return at;
 }
 
-/** Array for so many mappings, used by one process; 0 if there is no room. */
+/**
+ * Takes an array for at least `count` mappings from the free lists, or allocates it; returns 0 if there is no
+ * room.
+ */
 function takeMappings(count: u32): u32 {
   let capacity = FEWEST_MAPPINGS;
   while (capacity < count) capacity <<= 1;
@@ -99,7 +106,7 @@ function takeMappings(count: u32): u32 {
   return mappings;
 }
 
-/** Detaches a process from its mappings. */
+/** Detaches a process from its mappings, and frees the array if no other process shares it. */
 function leaveMappings(entry: u32): void {
   const mappings = load<u32>(entry, 12);
   store<u32>(entry, 0, 12);
@@ -291,7 +298,7 @@ export function processEpoch(): u32 {
   return load<u32>(process, 8);
 }
 
-/** Number that changes with every change of the process's mappings. */
+/** Returns the number that changes with every change of the process's mappings. */
 export function processVersion(): u32 {
   return load<u32>(process, 20);
 }
@@ -304,7 +311,7 @@ export function processMappingCount(): u32 {
   return load<u32>(process, 16);
 }
 
-/** Mapping at an address of the process; 0 if there is none. */
+/** Returns the mapping at an address of the process; 0 if there is none. */
 export function mappingAt(address: u64): u32 {
   const index = indexAfter(process, address);
   if (index === 0) return 0;

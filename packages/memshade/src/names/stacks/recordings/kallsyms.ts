@@ -1,4 +1,4 @@
-import { partitionPoint } from "../../../ground/bytes/partition-point.ts";
+import { partitionPoint } from "../../../ground/bytes/columns.ts";
 
 const NEWLINE = 10;
 const SPACE = 32;
@@ -43,7 +43,7 @@ export class Kallsyms {
     this.#names = Uint32Array.from(rows, (row) => names[row]!);
   }
 
-  /** Name of a function, and its module; the module is undefined for the kernel itself. */
+  /** Returns the name of a function, and its module; the module is undefined for the kernel itself. */
   name(row: number): { name: string; module: string | undefined } {
     const start = this.#names[row]!;
     const [name = "", module] = latin1

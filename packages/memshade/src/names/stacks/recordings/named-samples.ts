@@ -36,7 +36,9 @@ export class CutStacks {
     this.#longest = Math.max(this.#longest, stackRoom);
   }
 
-  /** Message with the number of cut stacks and a better recording option; empty if no stack was cut. */
+  /**
+   * Returns a message with the number of cut stacks and a better recording option; empty if no stack was cut.
+   */
   inWords(): string[] {
     if (this.#cut === 0) return [];
     const larger = this.#longest < MOST_COPIED ? `--call-graph dwarf,${MOST_COPIED} copies the most, ` : "";
@@ -214,7 +216,7 @@ export class SampleNamer {
     return place;
   }
 
-  /** Symbol that perf would show at an address of a file. */
+  /** Returns the symbol that perf would show at an address of a file. */
   shownSymbol(file: NativeFile, address: number): SymbolOffset | undefined {
     let cached = this.#symbols.get(file);
     if (cached === undefined) {

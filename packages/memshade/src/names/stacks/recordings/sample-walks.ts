@@ -19,10 +19,10 @@ import {
 import { bytesOfBase64 } from "../../../ground/bytes/base64.ts";
 import type { ByteSource } from "../../../ground/bytes/byte-source.ts";
 import { FormatError } from "../../../ground/bytes/errors.ts";
+import { getU64 } from "../../../ground/bytes/numbers.ts";
 import {
   AARCH64_REGISTERS,
   type Decompressor,
-  getU64,
   type PerfFork,
   type PerfHeader,
   type PerfMapping,
@@ -168,7 +168,7 @@ class SampleWalks {
     }
   }
 
-  /** Kernel addresses of the last sample's frames, in hexadecimal, innermost first. */
+  /** Returns the kernel addresses of the last sample's frames, in hexadecimal, innermost first. */
   kernelFrames(): string[] {
     const { view } = this.#records;
     const start = this.wasm.kernel.value;
@@ -368,7 +368,7 @@ class PerfProcesses {
     return process;
   }
 
-  /** Name of a thread; perf's substitute if it has none. */
+  /** Returns the name of a thread; perf's substitute if it has none. */
   nameOf(tid: number): string {
     return this.#names.get(tid) ?? `:${tid}`;
   }
@@ -411,7 +411,7 @@ interface SamplesWasm
   beginLayouts(events: number): number;
   reserveAddresses(count: number): number;
   nextRecord(): number;
-  /** Number that changes with the mappings of the last sample's process. */
+  /** Returns the number that changes with the mappings of the last sample's process. */
   processVersion(): number;
   processMappings(): number;
   processMappingCount(): number;
@@ -465,13 +465,13 @@ export class SampleRegisters {
     this.#numbers = numbers;
   }
 
-  /** Offset of a register among those of a sample; −1 if it was not recorded. */
+  /** Returns the offset of a register among those of a sample; −1 if it was not recorded. */
   offsetOf(register: number): number {
     const index = this.#numbers.indexOf(register);
     return index < 0 ? -1 : 8 * index;
   }
 
-  /** Register of a sample as an address; NaN if it was not recorded, or is no address. */
+  /** Returns the register of a sample as an address; NaN if it was not recorded, or is no address. */
   address(words: DataView, register: number): number {
     const index = this.#numbers.indexOf(register);
     if (index < 0) return Number.NaN;
@@ -587,7 +587,7 @@ function stackOf(sample: PerfSample, walks: SampleWalks, processes: PerfProcesse
   };
 }
 
-/** Architecture from the file, else derived from the recorded registers. */
+/** Returns the architecture from the file, else derived from the recorded registers. */
 function architectureOf({ architecture, events }: PerfHeader): ProcessArchitecture {
   if (architecture !== undefined) return architecture;
   const masks = events.map(({ userRegisters }) => userRegisters).filter(([low]) => low !== 0);

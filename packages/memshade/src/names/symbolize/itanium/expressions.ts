@@ -124,7 +124,9 @@ export const OPERATORS: ReadonlyMap<string, Operator> = new Map(
   rows.map(([code, kind, symbol, prec, flag = false]) => [code, { code, kind, symbol, prec, flag }]),
 );
 
-/** Name of an operator function; undefined for casts, conversions, sizeof and plain member access. */
+/**
+ * Returns the name of an operator function; undefined for casts, conversions, sizeof and plain member access.
+ */
 export function operatorName({ kind, symbol, code }: Operator): string | undefined {
   if (kind === "namedcast" || kind === "cconv" || kind === "ofid" || code === "dt" || code === "ds")
     return undefined;

@@ -96,17 +96,17 @@ export abstract class Node {
     return false;
   }
 
-  /** Name of a class without scope and arguments, as in its constructors. */
+  /** Returns the name of a class without scope and arguments, as in its constructors. */
   baseName(): string {
     return "";
   }
 
-  /** Code of a literal of type char, −1 for anything else. */
+  /** Returns the code of a literal of type char, −1 for anything else. */
   character(): number {
     return -1;
   }
 
-  /** Node that this one refers to, if it is known only while printing. */
+  /** Returns the node that this one refers to, if it is known only while printing. */
   actual(_out: Output): Node {
     return this;
   }

@@ -145,7 +145,10 @@ export class ArrayOf extends Node {
   override left(out: Output): void {
     this.element.left(out);
   }
-  /** Text of an array of characters; undefined if the elements are no characters, or not all printable. */
+  /**
+   * Returns the text of an array of characters; undefined if the elements are no characters, or not all
+   * printable.
+   */
   charactersOf(elements: readonly Node[]): string | undefined {
     if (this.element.baseName() !== "char" || elements.length === 0) return undefined;
     const codes = elements.map((element) => element.character());

@@ -1,5 +1,6 @@
 import { type ByteSource, sourceOfBytes } from "../../../ground/bytes/byte-source.ts";
 import { FormatError } from "../../../ground/bytes/errors.ts";
+import { viewOf } from "../../../ground/bytes/numbers.ts";
 import { containerHeaderBytes, HAS_MEMPROF, MAGIC, NEWEST_CONTAINER, OLDEST_CONTAINER } from "./layout.ts";
 
 const LONGEST_HEADER_BYTES = 72;
@@ -21,7 +22,7 @@ export function readContainer(profile: Uint8Array | ByteSource): Container {
   const bytes = source.read(0, LONGEST_HEADER_BYTES);
   if (!isIndexedProfile(bytes))
     throw new FormatError("bad-magic", 0, CONSTRUCT, "not an indexed profile (bad magic)");
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const view = viewOf(bytes);
   if (bytes.length < 16)
     throw new FormatError("truncated", 0, CONSTRUCT, `only ${bytes.length} bytes are there`);
   const flags = view.getBigUint64(8, true);

@@ -5,7 +5,7 @@ import type { RawCursor, RawScan } from "./raw-scan.ts";
 
 /** Contents of a raw profile as iterables; its dumps are merged. */
 export interface RawContexts {
-  /** PCs of every stack id, with or without a block. */
+  /** Returns PCs of every stack id, with or without a block. */
   stacks(): Iterable<readonly bigint[]>;
   /** Blocks with their PCs, in the order in which their ids first occur. */
   contexts(): Iterable<RawContext>;

@@ -165,9 +165,8 @@ export class DumpIndex implements RawScan {
       } else if (
         this.#depths.get(row) !== Number(depth) ||
         !this.#haveEqualBytes(earlierStacks, row, offset, bytes)
-      ) {
+      )
         throw differentStacks(fileOffset);
-      }
       section.skip(bytes);
     }
   }

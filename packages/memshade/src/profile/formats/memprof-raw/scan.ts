@@ -1,5 +1,6 @@
 import { type ByteSource, partOfSource, sourceOfBytes } from "../../../ground/bytes/byte-source.ts";
 import { FormatError } from "../../../ground/bytes/errors.ts";
+import { getU64 } from "../../../ground/bytes/numbers.ts";
 import { Window } from "../../../ground/bytes/window.ts";
 import type { RawVersion } from "../../model/raw-profile.ts";
 import { DumpIndex, readHistogram, readMib } from "./dump-index.ts";
@@ -147,7 +148,7 @@ class PlainCursor implements RawCursor {
     const stackAt = stacks.at(this.#nextStack, 16);
     const { view } = stacks;
     if (view.getUint32(stackAt, true) !== id || view.getUint32(stackAt + 4, true) !== 0) return false;
-    const depth = view.getUint32(stackAt + 8, true) + view.getUint32(stackAt + 12, true) * 2 ** 32;
+    const depth = getU64(view, stackAt + 8);
     this.#nextStack += 16;
     if (8 * depth > totalSize - this.#nextStack) return false;
     this.#nextStack += 8 * depth;

@@ -73,10 +73,7 @@ function writeMib(writer: Writer, { stackId, mib }: RawContext, version: RawVers
   for (const field of mibFieldsOf(version))
     if (field.bytes === 4) writer.writeU32(stored[field.name]);
     else writer.writeU64(stored[field.name]);
-  if (version === 4)
-    for (const count of histogram) {
-      writer.writeU64(count);
-    }
+  if (version === 4) for (const count of histogram) writer.writeU64(count);
   else if (version === 5) for (const count of histogram) writer.writeU16(encodeHistogramCount(count));
 }
 

@@ -127,7 +127,7 @@ function addRecord(
 
 function parseGuid(node: YamlNode): bigint {
   const text = node.text();
-  if (/^0x[0-9a-f]+$/i.test(text)) return node.integer(U64);
+  if (/^0x/i.test(text)) return node.integer(U64);
   if (/^\d+$/.test(text) || text === "")
     throw node.error(`"${text}" is neither a hexadecimal GUID (0x…) nor the name of a function`);
   return functionGuid(text);
@@ -194,8 +194,8 @@ function firstLine(message: string): string {
 }
 
 /** LLVM's number syntax, in which a leading 0 means octal. */
-const NUMBER = /^(?:0|[1-9]\d{0,19}|0[0-7]{1,22}|0[xX][0-9a-fA-F]{1,16}|0[oO][0-7]{1,22}|0[bB][01]{1,64})$/;
-const OCTAL = /^0(?=\d)|^0O/;
+const NUMBER = /^(?:0|[1-9]\d{0,19}|0[0-7]{1,22}|0[xX][0-9a-fA-F]{1,16}|0o[0-7]{1,22}|0[bB][01]{1,64})$/;
+const OCTAL = /^0(?=\d)/;
 const TRUE = /^(?:true|True|TRUE|yes|Yes|YES|y|Y|on|On|ON)$/;
 const FALSE = /^(?:false|False|FALSE|no|No|NO|n|N|off|Off|OFF)$/;
 

@@ -1,6 +1,7 @@
 import type { ByteSource } from "../../../ground/bytes/byte-source.ts";
+import { partitionPoint } from "../../../ground/bytes/columns.ts";
 import { FormatError } from "../../../ground/bytes/errors.ts";
-import { partitionPoint } from "../../../ground/bytes/partition-point.ts";
+import { getU64, viewOf } from "../../../ground/bytes/numbers.ts";
 import {
   type MappedFile,
   type ProcessArchitecture,
@@ -129,7 +130,7 @@ function readContext(
  */
 function modulesOf(file: MinidumpFile): MappedFile[] {
   const modules = [...file.list(StreamType.ModuleList, MODULE_BYTES)].map((entry): MappedFile => {
-    const start = u64At(entry, 0);
+    const start = getU64(entry, 0);
     return {
       start,
       end: start + entry.getUint32(8, true),
@@ -151,7 +152,7 @@ function modulesOf(file: MinidumpFile): MappedFile[] {
 function threadNames(file: MinidumpFile): Map<number, string> {
   const names = new Map<number, string>();
   for (const entry of file.list(StreamType.ThreadNames, 12))
-    names.set(entry.getUint32(0, true), file.string(u64At(entry, 4)));
+    names.set(entry.getUint32(0, true), file.string(getU64(entry, 4)));
   return names;
 }
 
@@ -318,7 +319,7 @@ class MinidumpFile {
 
   view(location: Location): DataView {
     const bytes = this.bytes(location);
-    return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    return viewOf(bytes);
   }
 
   /**
@@ -350,10 +351,6 @@ function locationAt(view: DataView, at: number): Location {
   return { size: view.getUint32(at, true), offset: view.getUint32(at + 4, true) };
 }
 
-function u64At(view: DataView, at: number): number {
-  return view.getUint32(at + 4, true) * 2 ** 32 + view.getUint32(at, true);
-}
-
 interface MemoryPiece extends Location {
   readonly start: number;
 }
@@ -380,24 +377,24 @@ class MinidumpMemory {
 
 function* stacks(file: MinidumpFile): Generator<MemoryPiece> {
   for (const entry of file.list(StreamType.ThreadList, THREAD_BYTES))
-    yield { start: u64At(entry, 24), ...locationAt(entry, 32) };
+    yield { start: getU64(entry, 24), ...locationAt(entry, 32) };
 }
 
 function* memoryList(file: MinidumpFile): Generator<MemoryPiece> {
   for (const entry of file.list(StreamType.MemoryList, 16))
-    yield { start: u64At(entry, 0), ...locationAt(entry, 8) };
+    yield { start: getU64(entry, 0), ...locationAt(entry, 8) };
 }
 
 /** Yields the ranges with 64-bit sizes, whose contents are consecutive in the file. */
 function* memory64List(file: MinidumpFile): Generator<MemoryPiece> {
   const stream = file.stream(StreamType.Memory64List);
   if (stream.byteLength < 16) return;
-  let offset = u64At(stream, 8);
-  const count = Math.min(u64At(stream, 0), Math.floor((stream.byteLength - 16) / 16));
+  let offset = getU64(stream, 8);
+  const count = Math.min(getU64(stream, 0), Math.floor((stream.byteLength - 16) / 16));
   for (let index = 0; index < count; index++) {
     const at = 16 + index * 16;
-    const size = u64At(stream, at + 8);
-    yield { start: u64At(stream, at), size, offset };
+    const size = getU64(stream, at + 8);
+    yield { start: getU64(stream, at), size, offset };
     offset += size;
   }
 }

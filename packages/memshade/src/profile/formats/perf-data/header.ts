@@ -1,5 +1,6 @@
 import type { ByteSource } from "../../../ground/bytes/byte-source.ts";
 import { FormatError } from "../../../ground/bytes/errors.ts";
+import { getU64, viewOf } from "../../../ground/bytes/numbers.ts";
 import type { ProcessArchitecture } from "../../model/process-image.ts";
 import {
   Feature,
@@ -13,21 +14,12 @@ import {
 } from "./layout.ts";
 import type { PerfEvent, PerfHeader } from "./types.ts";
 
-/** Reads an unsigned 64-bit value as a number: exact up to 2^53. */
-export function getU64(view: DataView, at: number): number {
-  return view.getUint32(at + 4, true) * 2 ** 32 + view.getUint32(at, true);
-}
-
 function getId(view: DataView, at: number): string {
   return hex(view.getUint32(at + 4, true)) + hex(view.getUint32(at, true));
 }
 
 function hex(word: number): string {
   return word.toString(16).padStart(8, "0");
-}
-
-function viewOf(bytes: Uint8Array): DataView {
-  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 const utf8 = new TextDecoder();
@@ -58,12 +50,12 @@ const EVENT_NAMES: readonly (readonly string[])[] = [
 ];
 
 /** Reads a `perf_event_attr`; fields beyond its own size count as 0. */
-export function readAttribute(view: DataView, ids: readonly string[], name?: string): PerfEvent {
+export function readAttribute(view: DataView, ids: readonly string[]): PerfEvent {
   const size = Math.min(view.byteLength, view.getUint32(4, true) || MINIMUM_ATTR_BYTES);
   const u32 = (at: number) => (at + 4 <= size ? view.getUint32(at, true) : 0);
   const numbered = EVENT_NAMES[u32(0)]?.[u32(8)];
   return {
-    name: name ?? numbered ?? "event",
+    name: numbered ?? "event",
     sampleType: u32(24),
     readFormat: u32(32),
     hasSampleIds: (u32(40) & FLAG_SAMPLE_ID_ALL) !== 0,

@@ -1,4 +1,4 @@
-export { getU64, isPerfData } from "./header.ts";
+export { isPerfData } from "./header.ts";
 export { AARCH64_REGISTERS, X86_64_REGISTERS } from "./layout.ts";
 export type { PerfRecords, PerfRecordsWasm } from "./read.ts";
 export {

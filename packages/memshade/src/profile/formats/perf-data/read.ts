@@ -1,11 +1,11 @@
 import { bytesOfBase64 } from "../../../ground/bytes/base64.ts";
 import type { ByteSource } from "../../../ground/bytes/byte-source.ts";
 import { FormatError } from "../../../ground/bytes/errors.ts";
+import { getU64 } from "../../../ground/bytes/numbers.ts";
 import { counted } from "../../model/counted.ts";
 import { PERF_RECORDS_BASE64 } from "./assembly.generated.ts";
 import {
   type GrowingHeader,
-  getU64,
   hexBytes,
   idsOf,
   MINIMUM_ATTR_BYTES,
@@ -276,9 +276,7 @@ class RecordReader {
         this.#header,
       );
       this.#taker?.setBuildIds();
-    } else if (type === RecordType.EventUpdate && body.byteLength >= 24) {
-      this.#renameEvent(body);
-    }
+    } else if (type === RecordType.EventUpdate && body.byteLength >= 24) this.#renameEvent(body);
   }
 
   #renameEvent(body: DataView): void {

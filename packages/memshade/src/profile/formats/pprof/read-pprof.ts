@@ -19,7 +19,6 @@ interface DecodedPprof {
   readonly functions: ReadonlyMap<bigint, DecodedFunction>;
   readonly mappings: ReadonlyMap<bigint, DecodedMapping>;
   readonly period: number;
-  readonly comments: readonly string[];
   /**
    * Regular expressions of function names. pprof viewers hide functions that `dropFrames` matches and `keepFrames` does
    * not, together with their callees.
@@ -69,7 +68,6 @@ export function decodePprof(bytes: Uint8Array): DecodedPprof {
   const functions: Fields[] = [];
   const mappings: Fields[] = [];
   const strings: string[] = [];
-  const comments: number[] = [];
   let period = 0;
   let [dropFrames, keepFrames] = [0, 0];
   const utf8 = new TextDecoder();
@@ -85,7 +83,6 @@ export function decodePprof(bytes: Uint8Array): DecodedPprof {
     else if (field === 7) dropFrames = Number(numberOf(value, offset));
     else if (field === 8) keepFrames = Number(numberOf(value, offset));
     else if (field === 12) period = Number(signed(numberOf(value, offset)));
-    else if (field === 13) for (const comment of numbersOf([value])) comments.push(Number(comment));
   if (strings[0] !== "" || sampleTypes.length === 0)
     throw new FormatError("malformed", 0, CONSTRUCT, "it has no table of strings, or no types of values");
   const text = (index: number): string => {
@@ -116,7 +113,6 @@ export function decodePprof(bytes: Uint8Array): DecodedPprof {
       file: text(indexOf(fields, 4)),
     })),
     period,
-    comments: comments.map(text),
     dropFrames: text(dropFrames),
     keepFrames: text(keepFrames),
   };
@@ -180,9 +176,8 @@ function* fieldsOf(reader: ByteReader): Generator<{ field: number; value: Value;
         );
       const start = reader.skip(Number(length));
       yield { field, value: { bytes: new ByteReader(reader.bytes, start, start + Number(length)) }, offset };
-    } else if (wire === 1 || wire === 5) {
-      reader.skip(wire === 1 ? 8 : 4, CONSTRUCT);
-    } else throw new FormatError("malformed", offset, CONSTRUCT, `a field has the wire type ${wire}`);
+    } else if (wire === 1 || wire === 5) reader.skip(wire === 1 ? 8 : 4, CONSTRUCT);
+    else throw new FormatError("malformed", offset, CONSTRUCT, `a field has the wire type ${wire}`);
   }
 }
 

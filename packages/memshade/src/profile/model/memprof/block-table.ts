@@ -30,11 +30,6 @@ export class BlockTable {
     return this.#count++;
   }
 
-  /** Returns the words of a field's column: one per row, or two for a u64 field. Valid until a row is added. */
-  wordsOf(field: number): Uint32Array {
-    return this.#words[field]!;
-  }
-
   release(field: number): void {
     this.#words[field] = new Uint32Array(0);
   }

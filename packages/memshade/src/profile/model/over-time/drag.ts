@@ -26,14 +26,17 @@ export interface BlockDrag {
   bytes: number;
   /** Sum of size times life, in units of the profile's clock. */
   byteTime: number;
+  /** Sum of size times the time after the last access. */
   draggedByteTime: number;
   /** Sum of size times the work during the life. */
   byteWork: number;
   /**
-   * Late blocks: most of the work during their lives came after their last access. The members below are about these.
+   * Late blocks: at least half of the work during their lives came after their last access. The members below are
+   * about these.
    */
   lateBlocks: number;
   lateBytes: number;
+  /** Sum of size times the work during the life. */
   lateByteWork: number;
   /** Sum of size times the work until the last access. */
   lateUsedByteWork: number;

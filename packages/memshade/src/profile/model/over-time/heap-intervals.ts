@@ -7,10 +7,14 @@ export const HEAP_INTERVALS_VERSION = 1;
 export const HEAP_INTERVALS_FILE = "heapintervals.json";
 
 export interface HeapIntervals {
+  /** Name and version of the format. */
   schema: typeof HEAP_INTERVALS_SCHEMA;
   version: typeof HEAP_INTERVALS_VERSION;
+  /** Version of memshade that recorded the run. */
   memshade: string;
+  /** Unit of intervals. */
   unit: "allocations";
+  /** Instances that allocated most, at most 64. */
   instances: InstanceHeap[];
   /** Number of left-out instances, which allocated less. */
   otherInstances: number;
@@ -18,22 +22,28 @@ export interface HeapIntervals {
 
 /** Heap of one instance, or of all instances that share a memory. */
 export interface InstanceHeap {
+  /** Index of the module in run.json. */
   module: number;
+  /** Number of the instance; the first one of a shared memory. */
   instance: number;
+  /** Allocations of a full interval, a power of two. */
   period: number;
-  /** Live bytes and blocks when the first interval began. 0 unless earlier records were dropped. */
+  /** Live bytes and blocks when the first interval began: 0, except after `reset()`. */
   startBytes: number;
   startBlocks: number;
+  /** Intervals, as columns. */
   intervals: HeapIntervalColumns;
   /** True if the run ended before the last interval was full. */
   lastIsPartial: boolean;
-  /** Most relevant contexts; the remainder is the difference to the whole. */
+  /** Contexts with most bytes, at most 256; the remainder is the difference to the whole. */
   contexts: ContextHeap[];
+  /** Number of left-out contexts. */
   otherContexts: number;
 }
 
 /** Row per interval: allocations `start` + 1 to `end`, and the frees before the next allocation. */
 export interface HeapIntervalColumns {
+  /** Allocations before the interval, and up to its end. */
   start: number[];
   end: number[];
   /** Live at the interval's end. */
@@ -59,6 +69,7 @@ export interface ContextHeap {
   startBlocks: number;
   /** Indices of intervals, ascending. The other columns have as many rows. */
   intervals: number[];
+  /** Allocated and freed blocks and bytes in these intervals. */
   allocations: number[];
   allocatedBytes: number[];
   frees: number[];

@@ -152,10 +152,10 @@ export function readWorkingSet(json: string): WorkingSetProfile {
   try {
     value = JSON.parse(json);
   } catch {
-    throw new UserError("this is no JSON");
+    throw new UserError("this is not JSON");
   }
   const { schema, version } = (value ?? {}) as { schema?: unknown; version?: unknown };
-  if (schema !== WORKING_SET_SCHEMA) throw new UserError(`this is no ${WORKING_SET_SCHEMA} file`);
+  if (schema !== WORKING_SET_SCHEMA) throw new UserError(`this is not a ${WORKING_SET_SCHEMA} file`);
   if (version !== WORKING_SET_VERSION)
     throw new UserError(
       `version ${JSON.stringify(version)} of the working set is not known, only ${WORKING_SET_VERSION}`,

@@ -515,7 +515,6 @@ class Search {
       sharedHelpers: findSharedHelpers(module, graph, internals, wrappers, this.#nameOf),
       sharedWrappers: findSharedWrappers(graph, internals, wrappers, hooked, this.#counted),
       needsConfirmation: this.#needsConfirmation,
-      structural: this.#needsConfirmation ? [] : [...this.#structural].sort((a, b) => a - b),
       further: this.#source === "option" ? [] : findFurtherAllocators(module, graph, this.#names, parts),
       layers: findLayers(module, graph, parts, {
         stackPointer: findStackPointer(module, readNames(module), this.#scan),
@@ -545,7 +544,6 @@ class Search {
       sharedHelpers: [],
       sharedWrappers: [],
       needsConfirmation: false,
-      structural: [],
       further: [],
       layers: [],
       collector: this.#collector,

@@ -79,7 +79,7 @@ function namesOfSeveral(names: Iterable<string>): Set<string> {
   return shared;
 }
 
-/** True if a function asks the known allocator for the size that it was asked for, or a header more. */
+/** True if a function requests its own size parameter from the known allocator, or that size and a header. */
 function asksForEachBlock(
   module: WasmModule,
   index: number,
@@ -92,7 +92,10 @@ function asksForEachBlock(
   });
 }
 
-/** If the release takes more than the block, the heap is its first parameter, and also that of the other functions. */
+/**
+ * If the release takes more than the block, the heap is its first parameter, and also that of the other
+ * functions.
+ */
 function optionFor(
   module: WasmModule,
   family: ReadonlyMap<FamilyRole, Member>,

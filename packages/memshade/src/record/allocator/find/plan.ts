@@ -99,11 +99,6 @@ export interface AllocatorPlan {
   sharedWrappers: number[];
   /** True if the pair was recognized only by its shape. It must be confirmed while the program runs. */
   needsConfirmation: boolean;
-  /**
-   * Functions recognized by shape although `malloc` and `free` are certain. They need the same confirmation. Empty if
-   * `needsConfirmation` is set, which covers all functions.
-   */
-  structural: number[];
   /** A sentence for the user if a garbage collector owns the memory, fully or in part. */
   collector: string | undefined;
   /** Pairs of functions that look like further allocators, as texts of an `--allocator` option. */

@@ -1,11 +1,10 @@
+import { LINE_BYTES, MIB } from "../../../ground/bytes/sizes.ts";
 import { NODE_BYTES, SLOT_BYTES } from "../layout.ts";
 import { indexTableBytes } from "./index-table.ts";
 
-const MIB = 1 << 20;
 const FRAMES_BYTES = 256 * MIB;
 const NODES = MIB;
 const INDEX_ENTRIES = 2 * MIB;
-const LINE_BYTES = 64;
 
 export interface FrameMemory {
   readonly arena: number;

@@ -130,7 +130,7 @@ export class BrowserSession {
   extend(context: Context): void {
     if (context.isExtended) return;
     context.isExtended = true;
-    this.#cdp.tell(
+    this.#cdp.sendCommand(
       "Runtime.callFunctionOn",
       {
         objectId: context.agent,
@@ -172,7 +172,7 @@ export class BrowserSession {
     if (isKnown || !(isWorker || WINDOWS.includes(type))) {
       if (waitingForDebugger) send("Runtime.runIfWaitingForDebugger");
       // A service worker is announced once per page and once by the browser.
-      if (isKnown) this.#cdp.tell("Target.detachFromTarget", { sessionId: id });
+      if (isKnown) this.#cdp.sendCommand("Target.detachFromTarget", { sessionId: id });
       return;
     }
     const parent = this.#sessions.get(parentId ?? "") ?? this.#sessionOf(this.#parents.get(target));
@@ -261,7 +261,7 @@ export class BrowserSession {
     if (at >= 0) this.#events.requested(request.url.slice(at + ours.length), session, requestId);
     else if (resourceType === "Document" && frameId === session.target)
       this.#events.replacing(session, requestId);
-    else this.#cdp.tell("Fetch.continueRequest", { requestId }, session.id);
+    else this.#cdp.sendCommand("Fetch.continueRequest", { requestId }, session.id);
   }
 
   #gone(session: Session, executionContext?: number, isCrash = false): void {

@@ -121,7 +121,7 @@ export class CdpPipe {
   }
 
   /** Sends a command without waiting for the answer. Its target may be gone. */
-  tell(method: string, params: CdpValues = {}, sessionId?: string): void {
+  sendCommand(method: string, params: CdpValues = {}, sessionId?: string): void {
     this.call(method, params, sessionId).catch(() => {});
   }
 }

@@ -60,9 +60,9 @@ export interface Chromium {
  * @throws UserError if there is none
  */
 export function findChromium(named: string | undefined, environment = process.env): string {
-  if (named !== undefined) return given("--browser", named);
+  if (named !== undefined) return checkedProgram("--browser", named);
   const { CHROME_PATH: path } = environment;
-  if (path !== undefined && path !== "") return given("CHROME_PATH", path);
+  if (path !== undefined && path !== "") return checkedProgram("CHROME_PATH", path);
   const folders = (environment.PATH ?? "").split(delimiter).filter((folder) => folder !== "");
   const candidates = [
     ...NAMES.flatMap((name) => folders.map((folder) => join(folder, name))),
@@ -76,10 +76,10 @@ export function findChromium(named: string | undefined, environment = process.en
   return found;
 }
 
-function given(by: string, path: string): string {
+function checkedProgram(by: string, path: string): string {
   if (isProgram(path)) return path;
   const entry = statSync(path, { throwIfNoEntry: false });
-  throw new UserError(`${by} ${path}: ${entry === undefined ? "no such file" : "it is no program"}`);
+  throw new UserError(`${by} ${path}: ${entry === undefined ? "no such file" : "it is not a program"}`);
 }
 
 function isProgram(path: string): boolean {

@@ -30,7 +30,7 @@ export interface TableReader {
     info: InstrumentedInfo,
   ): readonly MemoryRange[];
   /** Returns which live blocks of an instance are reachable. */
-  lookThrough(
+  findReach(
     exports: WebAssembly.Exports,
     info: InstrumentedInfo,
     original: Uint8Array | undefined,

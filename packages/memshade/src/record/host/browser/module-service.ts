@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { dwpCandidates, openObject } from "../../../code/objects/index.ts";
+import { WASM_PAGE_BYTES } from "../../../ground/bytes/sizes.ts";
 import { readRegular } from "../../../names/load/file.ts";
 import { nodeDecompressors } from "../../../names/load/objects.ts";
 import { besides, readText, sourceMapUrl } from "../../../names/load/script-file.ts";
@@ -24,7 +25,6 @@ import { threadMs } from "../run/thread-time.ts";
 import type { CdpPipe } from "./cdp-pipe.ts";
 import type { AgentMessage, AnswerHead } from "./messages.ts";
 
-const PAGE_BYTES = 65536;
 const RUN_BYTES = 4096;
 
 type Of<Kind extends AgentMessage["kind"]> = AgentMessage & { kind: Kind };
@@ -39,7 +39,7 @@ class Image {
   readonly #instanceNumber: DataView | undefined;
 
   constructor(bytes: number, numberAddress: number | undefined) {
-    const pages = bytes / PAGE_BYTES;
+    const pages = bytes / WASM_PAGE_BYTES;
     this.memory = new WebAssembly.Memory({ initial: pages, maximum: pages, shared: true });
     this.#bytes = new Uint8Array(this.memory.buffer);
     this.#instanceNumber =
@@ -190,7 +190,7 @@ export class Images {
     this.#recorder.releaseInstance(instance.handle);
   }
 
-  /** Names of instances without any contents. */
+  /** Names of instances whose tables have not arrived. */
   get unread(): string[] {
     return [...this.#instances.values()].filter(({ isRead }) => !isRead).map(({ name }) => name);
   }
@@ -434,7 +434,7 @@ export class PageTexts {
       length += piece.length;
       isWhole = read.eof === true;
     }
-    this.#cdp.tell("IO.close", { handle: resource.stream }, session);
+    this.#cdp.sendCommand("IO.close", { handle: resource.stream }, session);
     return isWhole ? Buffer.concat(pieces) : undefined;
   }
 }

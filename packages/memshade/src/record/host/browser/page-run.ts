@@ -162,7 +162,7 @@ export class PageRun implements BrowserEvents {
     const { cdp } = this.#parts;
     void this.#answerAt(place).bytes.then((bytes) => {
       this.#places.delete(place);
-      cdp.tell(
+      cdp.sendCommand(
         "Fetch.fulfillRequest",
         {
           requestId,
@@ -222,7 +222,7 @@ export class PageRun implements BrowserEvents {
     );
     void this.#collector
       .collect(below, { isEnd: false, resets: false })
-      .finally(() => this.#parts.cdp.tell("Fetch.continueRequest", { requestId }, session.id));
+      .finally(() => this.#parts.cdp.sendCommand("Fetch.continueRequest", { requestId }, session.id));
   }
 
   gone(context: Context, isCrash: boolean): void {
@@ -306,8 +306,8 @@ class TableCollector {
   pause(session: Session, act: () => Promise<unknown>): void {
     const { cdp } = this.#parts;
     this.#onPaused.set(session, act);
-    cdp.tell("Debugger.enable", {}, session.id);
-    cdp.tell("Debugger.pause", {}, session.id);
+    cdp.sendCommand("Debugger.enable", {}, session.id);
+    cdp.sendCommand("Debugger.pause", {}, session.id);
   }
 
   paused(session: Session): void {
@@ -315,9 +315,9 @@ class TableCollector {
     const act = this.#onPaused.get(session);
     this.#onPaused.delete(session);
     void Promise.resolve(act?.()).finally(() => {
-      cdp.tell("Debugger.resume", {}, session.id);
+      cdp.sendCommand("Debugger.resume", {}, session.id);
       // Code runs at less than half its speed while the debugger is on.
-      cdp.tell("Debugger.disable", {}, session.id);
+      cdp.sendCommand("Debugger.disable", {}, session.id);
     });
   }
 
@@ -329,7 +329,7 @@ class TableCollector {
     const answers = sessions.map(({ id }) =>
       cdp.call("Runtime.evaluate", { expression: "0", silent: true }, id).catch(() => {}),
     );
-    await within(Promise.all(answers), BUSY_MS);
+    await resolvesWithin(Promise.all(answers), BUSY_MS);
   }
 
   async collect(contexts: readonly Context[], options: Collecting): Promise<void> {
@@ -365,7 +365,7 @@ class TableCollector {
       );
     if (await this.#isAnswered(context, collecting, BUSY_MS)) return groups;
     if (isEnd) {
-      cdp.tell("Runtime.terminateExecution", {}, context.session.id);
+      cdp.sendCommand("Runtime.terminateExecution", {}, context.session.id);
       if (await this.#isAnswered(context, collecting, STOPPED_MS)) return groups;
     } else if (context.session.isWorker) {
       this.pause(context.session, () => collecting);
@@ -387,10 +387,10 @@ class TableCollector {
       },
       () => {},
     );
-    if (!(await within(answer, BUSY_MS)) && isEnd) {
+    if (!(await resolvesWithin(answer, BUSY_MS)) && isEnd) {
       // The engine collects garbage between two tasks.
-      cdp.tell("Runtime.terminateExecution", {}, session.id);
-      await within(answer, STOPPED_MS);
+      cdp.sendCommand("Runtime.terminateExecution", {}, session.id);
+      await resolvesWithin(answer, STOPPED_MS);
     }
     return isCollected;
   }
@@ -398,7 +398,7 @@ class TableCollector {
   /** Waits for a context's answer, longer if it has begun to send. @returns whether it has answered */
   async #isAnswered(context: Context, answer: Promise<unknown>, ms: number): Promise<boolean> {
     for (let [seen, wait] = [context.begun, ms]; ; seen = context.begun, wait = SENDING_MS) {
-      if (await within(answer, wait)) return true;
+      if (await resolvesWithin(answer, wait)) return true;
       if (context.begun === seen) return false;
     }
   }
@@ -411,7 +411,7 @@ function describe({ url, session: { isWorker } }: Context): string {
 }
 
 /** @returns whether the promise resolved in time */
-async function within(promise: Promise<unknown>, ms: number): Promise<boolean> {
+async function resolvesWithin(promise: Promise<unknown>, ms: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<false>((done) => {
     timer = setTimeout(done, ms, false);

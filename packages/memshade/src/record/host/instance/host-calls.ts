@@ -142,7 +142,8 @@ export function connectHost(
   const table = exports[HOST_TABLE] as WebAssembly.Table | undefined;
   const { stacks } = calls;
   const hostStackOf =
-    stacks && ((above: number, below: unknown): number | undefined => known(stacks.numberOf(above, below)));
+    stacks &&
+    ((above: number, below: unknown): number | undefined => knownStack(stacks.numberOf(above, below)));
   if (table !== undefined && memories.workingset !== undefined) {
     const layout = info.toolLayouts?.workingset as WorkingSetLayout;
     const noted = {
@@ -232,7 +233,7 @@ function spinWatch(waiting: WebAssembly.Global, memory: WebAssembly.Memory, cont
 }
 
 /** Returns the number of a stack; undefined for reserved numbers. */
-function known(number: number): number | undefined {
+function knownStack(number: number): number | undefined {
   return number < STACK_BEYOND ? number : undefined;
 }
 

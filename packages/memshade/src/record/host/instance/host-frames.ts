@@ -3,9 +3,9 @@ import type { InstrumentedInfo } from "../../tools/options.ts";
 import { WASI_MODULES } from "../../tools/waste/read/wasi-ranges.ts";
 import { attributionLayoutOf } from "../../tools/working-set/attribution/memory-plan.ts";
 import { callersOf, STACK_BASE } from "./host-calls.ts";
-import { aroundResumption, suspendingImport } from "./suspending-imports.ts";
+import { hookResumption, suspendingImport } from "./suspending-imports.ts";
 
-/** An import object whose functions restore the shadow stack however they end, once the instance is connected. */
+/** Import object whose functions restore the shadow stack however they end, once the instance is connected. */
 export interface GuardedImports {
   imports: WebAssembly.Imports;
   connect(exports: WebAssembly.Exports): void;
@@ -14,12 +14,14 @@ export interface GuardedImports {
 }
 
 /**
- * Functions of `Math`. Engines replace them by their own code if they are imported directly, and they never call the module.
+ * Functions of `Math`. Engines replace them by their own code if they are imported directly, and they never
+ * call the module.
  */
 const MATHEMATICS = new Set(Object.values(Object.getOwnPropertyDescriptors(Math)).map(({ value }) => value));
 
 /**
- * Guards the host functions among a module's imports. A trap unwinds the module's frames unseen by the module. If the trap
+ * Guards the host functions among a module's imports. A trap unwinds the module's frames unseen by the
+ * module. If the trap
  * passes a host function or is caught there, the guard resets the module's stack to its depth at that call. So the next
  * entry continues at the right depth.
  *
@@ -87,10 +89,13 @@ export function guardImports(
   };
 }
 
-/** Guards the words of one tool that follows calls. */
+/** Restores the shadow-stack words of a tool after each call from the module to the host, however the call ends. */
 interface Guardian {
   guard(call: HostFunction): HostFunction;
-  /** Guards a function for whose promise the module waits. The module resumes later, after other host code has run. */
+  /**
+   * Guards a function for whose promise the module waits. The module resumes later, after other host code has
+   * run.
+   */
   guardSuspending(call: HostFunction): HostFunction;
   connect(exports: WebAssembly.Exports): void;
   visible?(name: string, value: WebAssembly.ExportValue): WebAssembly.ExportValue;
@@ -152,7 +157,7 @@ function guardian(memoryName: string, address: number, instance?: StackOfInstanc
     guardSuspending: (call) =>
       guard(call, (result, host) => {
         const kept = frames?.keep(newest, host);
-        aroundResumption(
+        hookResumption(
           result,
           () => kept?.putBack(),
           () => words.fill(newest),
@@ -199,15 +204,17 @@ const I32 = 0x7f;
 const I64 = 0x7e;
 
 /**
- * Returns an exported function without results, of at most one operand. It passes its operands to `told`, then calls
- * `target`. Only functions of instances fit into tables and have a type, so the result is one too. If it cannot be made, the
- * target is returned.
+ * Returns an exported function without results, of at most one operand. It passes its operands to `listener`,
+ * then calls `target`. Only functions of instances fit into tables and have a type, so the result is one too.
+ * If it cannot be made, the target is returned.
  */
-function toldFunction(target: HostFunction, told: HostFunction): HostFunction {
+function notifyingFunction(target: HostFunction, listener: HostFunction): HostFunction {
   const types = target.length === 0 ? [[]] : [[I32], [I64]];
   for (const operands of types)
     try {
-      const { exports } = new Instance(new Module(telling(operands)), { "": { a: told, b: target } });
+      const { exports } = new Instance(new Module(notifyingModule(operands)), {
+        "": { a: listener, b: target },
+      });
       const function_ = exports.f as HostFunction;
       // The target's prototype may be from another context.
       Object.setPrototypeOf(function_, Object.getPrototypeOf(target));
@@ -218,8 +225,11 @@ function toldFunction(target: HostFunction, told: HostFunction): HostFunction {
   return target;
 }
 
-/** `(func (export "f") (type 0) (call $a (local.get 0)) (call $b (local.get 0)))`; both are imported with the same type. */
-function telling(operands: readonly number[]): Uint8Array<ArrayBuffer> {
+/**
+ * `(func (export "f") (type 0) (call $a (local.get 0)) (call $b (local.get 0)))`; both are imported with the
+ * same type.
+ */
+function notifyingModule(operands: readonly number[]): Uint8Array<ArrayBuffer> {
   const get = operands.flatMap(() => [0x20, 0]);
   const body = [0, ...get, 0x10, 0, ...get, 0x10, 1, 0x0b];
   return Uint8Array.from([
@@ -284,8 +294,9 @@ class SuspendedFrames {
   }
 
   /**
-   * Keeps the frames up to the one that is `bytes` from the empty stack. The callers of entries without a site are read now,
-   * because they are not on the host's stack later. `below`: the function that the module has called.
+   * Keeps the frames up to the one that is `bytes` from the empty stack. The callers of entries without a
+   * site are read now, because they are not on the host's stack later. `below`: the function that the module
+   * has called.
    */
   keep(bytes: number, below: unknown): { putBack(): void } {
     const count = bytes / STACK_FRAME_BYTES;
@@ -357,13 +368,13 @@ class RewoundCalls {
 
   /** Returns an exported function as the program sees it. */
   exported(name: string, value: WebAssembly.ExportValue): WebAssembly.ExportValue {
-    const told = this.#told(name);
-    return told === undefined || typeof value !== "function"
+    const listener = this.#listenerOf(name);
+    return listener === undefined || typeof value !== "function"
       ? value
-      : toldFunction(value as HostFunction, told);
+      : notifyingFunction(value as HostFunction, listener);
   }
 
-  #told(name: string): HostFunction | undefined {
+  #listenerOf(name: string): HostFunction | undefined {
     switch (name) {
       case "asyncify_start_unwind":
         return (data) => {

@@ -14,7 +14,7 @@ export interface HostStackNews {
 export type SourceOf = (script: string, line: number, column: number) => RunHostFrame["source"] | undefined;
 
 export interface HostStackOptions {
-  tell: (news: HostStackNews) => void;
+  send: (news: HostStackNews) => void;
   sourceOf?: SourceOf | undefined;
   /** True for the profiler's own scripts: their frames are left out. */
   isOurs: (script: string) => boolean;
@@ -58,7 +58,7 @@ export class HostStacks {
       // The engine's stack may be full.
       return UNKNOWN_STACK;
     } finally {
-      this.#tell();
+      this.#sendNews();
     }
   }
 
@@ -71,7 +71,7 @@ export class HostStacks {
     } catch {
       return UNKNOWN_STACK;
     } finally {
-      this.#tell();
+      this.#sendNews();
     }
   }
 
@@ -155,11 +155,11 @@ export class HostStacks {
     return number;
   }
 
-  #tell(): void {
+  #sendNews(): void {
     const news = this.#news;
     if (news.frames.length === 0 && news.stacks.length === 0) return;
     this.#news = { frames: [], stacks: [] };
-    this.#options.tell(news);
+    this.#options.send(news);
   }
 }
 

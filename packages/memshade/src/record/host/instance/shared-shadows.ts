@@ -1,3 +1,4 @@
+import { WASM_PAGE_BYTES } from "../../../ground/bytes/sizes.ts";
 import { Control } from "../../tools/heap/layout.ts";
 import type { InstrumentedInfo, ShadowLayout } from "../../tools/index.ts";
 
@@ -14,7 +15,6 @@ interface Entry extends SharedShadow {
   module: string;
 }
 
-const PAGE_BYTES = 65536;
 // Captured before the class is replaced: the program's memories are watched, shadow memories are not.
 const { Memory } = WebAssembly;
 /** Word used for the test. Programs do not wait at the null address, so the test disturbs no program. */
@@ -46,7 +46,7 @@ export function newShadow({ layout, clock }: InstrumentedInfo): WebAssembly.Memo
 }
 
 export function shadowOf(layout: ShadowLayout | undefined): WebAssembly.Memory {
-  const pages = (layout?.endBytes ?? 0) / PAGE_BYTES;
+  const pages = (layout?.endBytes ?? 0) / WASM_PAGE_BYTES;
   return new Memory({ initial: pages, maximum: pages, shared: true });
 }
 

@@ -43,7 +43,7 @@ const ready = Promise.resolve();
  * Runs `before` right before a module that waits for `value` resumes, and `after` once it has given up control. Call it
  * before the engine sees the value. Returns false if the value is no promise: the module does not wait.
  */
-export function aroundResumption(value: unknown, before: () => void, after: () => void): boolean {
+export function hookResumption(value: unknown, before: () => void, after: () => void): boolean {
   const wait = (react: AnyFunction): unknown => Reflect.apply(then, value, [react, react]);
   try {
     // Reactions run in the order of registration, and the engine's own comes next.

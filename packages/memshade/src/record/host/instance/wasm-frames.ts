@@ -1,5 +1,5 @@
 import type { KnownReach } from "../../tools/heap/read/reach/apply-reach.ts";
-import { lookThrough } from "../../tools/heap/read/reach/look-through.ts";
+import { findReach } from "../../tools/heap/read/reach/look-through.ts";
 import type { InstrumentedInfo } from "../../tools/index.ts";
 import { isWasm, traceBelow } from "./host-trace.ts";
 
@@ -33,10 +33,10 @@ export function isAtStart(frames: readonly (string | undefined)[] | undefined): 
  * Finds the live blocks of an instance of this thread that can still be reached. The JavaScript host may hold their
  * addresses.
  */
-export function lookThroughNow(
+export function findReachNow(
   exports: WebAssembly.Exports,
   info: InstrumentedInfo,
   original: Uint8Array | undefined,
 ): KnownReach | undefined {
-  return lookThrough(exports, info, { inside: wasmFrames()?.length !== 0, hostMayHold: true, original });
+  return findReach(exports, info, { inside: wasmFrames()?.length !== 0, hostMayHold: true, original });
 }

@@ -7,7 +7,7 @@ const SEND_WITHIN_MS = 1000;
 export class ControlClient {
   readonly #socket: Socket | undefined;
   #isConnected = false;
-  /** True once the supervising process has announced that it leaves. */
+  /** True once the supervising process has announced its end. */
   #isLeft = false;
 
   /**

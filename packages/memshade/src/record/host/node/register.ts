@@ -226,7 +226,7 @@ function hookMainThread(settings: HookSettings): void {
   );
   const end = new ProcessEndHook({ finish: (runEnd) => link.finish(runEnd), state });
   recordThread(threadSettings, link);
-  hookWorkers(HOOK_PATH, {
+  hookWorkers({
     starting: () => link.startAndWait(),
     ended: (thread) => link.post({ kind: "thread-ended", thread }),
   });
@@ -237,7 +237,7 @@ function hookMainThread(settings: HookSettings): void {
 
 function recordThread(settings: ThreadSettings, link: MainThreadLink | WorkerThreadLink): void {
   const recorder = new ThreadRecorder(settings.tools, link);
-  link.lookThrough = () => recorder.lookThrough();
+  link.findReach = () => recorder.findReach();
   hookAllContexts(recorder);
 }
 
@@ -251,8 +251,8 @@ function hookWorkerThread(settings: ThreadSettings): void {
   const link = new WorkerThreadLink(settings);
   if (!settings.traceChildren) hookFirstChild(() => link.post({ kind: "child-started" }));
   recordThread(settings, link);
-  hookThreadEnd(() => link.lookThrough());
-  hookWorkers(HOOK_PATH, {
+  hookThreadEnd(() => link.findReach());
+  hookWorkers({
     starting: () => {},
     ended: (thread) => link.post({ kind: "thread-ended", thread }),
   });
@@ -277,14 +277,14 @@ export interface WorkerObserver {
  * Ensures that every worker thread loads the hook. Threads inherit it, except those with command line options of their
  * own.
  */
-export function hookWorkers(hookPath: string, observer: WorkerObserver): void {
+export function hookWorkers(observer: WorkerObserver): void {
   const { Worker } = workerThreads;
   replaceClass(workerThreads, "Worker", (args) => {
     observer.starting();
     const [file, options] = args as [string | URL, { execArgv?: unknown } | undefined];
     const execArgv = Array.isArray(options?.execArgv) ? options.execArgv : undefined;
     const given =
-      execArgv === undefined ? args : [file, { ...options, execArgv: ["--require", hookPath, ...execArgv] }];
+      execArgv === undefined ? args : [file, { ...options, execArgv: ["--require", HOOK_PATH, ...execArgv] }];
     const worker: import("node:worker_threads").Worker = Reflect.construct(Worker, given);
     const thread = worker.threadId;
     worker.once("exit", () => observer.ended(thread));

@@ -75,7 +75,7 @@ function assertThere(script: string): void {
     throw new UserError(`${script}: ${isFolder ? "it is a folder without a program" : "no such file"}`);
   }
   // Node would wait for a pipe's writer, and read a device without end.
-  if (!statSync(file).isFile()) throw new UserError(`${script}: it is no regular file`);
+  if (!statSync(file).isFile()) throw new UserError(`${script}: it is not a regular file`);
 }
 
 /** Final profile that is being written. */

@@ -16,7 +16,7 @@ import type {
 } from "../instance/instantiation-observer.ts";
 import { isOwnScript } from "../instance/own-scripts.ts";
 import type { SharedShadow } from "../instance/shared-shadows.ts";
-import { lookThroughNow } from "../instance/wasm-frames.ts";
+import { findReachNow } from "../instance/wasm-frames.ts";
 import { knownSource } from "../module/known-source.ts";
 import { describePreambleProblem } from "../module/module-file.ts";
 import { ModuleWeaver, moduleKey } from "../module/module-weaver.ts";
@@ -131,7 +131,7 @@ export class ThreadRecorder implements InstantiationObserver {
     );
     this.#link = link;
     this.#stacks = new HostStacks({
-      tell: (news) => link.post({ kind: "stacks", thread: link.thread, news }),
+      send: (news) => link.post({ kind: "stacks", thread: link.thread, news }),
       sourceOf: knownSource,
       isOurs: isOwnScript,
     });
@@ -282,7 +282,7 @@ export class ThreadRecorder implements InstantiationObserver {
    * Determines for the next profile which live blocks of this thread's instances are reachable, and which objects are
    * gone.
    */
-  lookThrough(): void {
+  findReach(): void {
     settleFinalizers();
     const kept = this.#made.kept();
     if (kept !== undefined) this.#link.post({ kind: "kept", thread: this.#link.thread, kept });
@@ -291,7 +291,7 @@ export class ThreadRecorder implements InstantiationObserver {
       this.#link.post({
         kind: "reach",
         id,
-        reach: this.#hasLibraries ? HAS_LIBRARIES : lookThroughNow(exports, info, original),
+        reach: this.#hasLibraries ? HAS_LIBRARIES : findReachNow(exports, info, original),
       });
   }
 

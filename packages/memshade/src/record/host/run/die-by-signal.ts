@@ -93,14 +93,14 @@ export async function unlessSignalled<T>(prepare: () => Promise<T>): Promise<T> 
     stop = listenTo({ SIGINT: end, SIGTERM: end, SIGHUP: end });
   });
   try {
-    return await Promise.race([prepare().then(metSignals), signalled]);
+    return await Promise.race([prepare().then(afterSignalChecks), signalled]);
   } finally {
     stop();
   }
 }
 
 /** Node checks for signals once per turn. This turn's check may be over already. */
-async function metSignals<T>(prepared: T): Promise<T> {
+async function afterSignalChecks<T>(prepared: T): Promise<T> {
   for (let turns = 0; turns < 2; turns++) await new Promise((done) => setImmediate(done));
   return prepared;
 }

@@ -14,7 +14,7 @@ import {
   type ToldStacks,
   withoutStart,
 } from "../../tools/heap/read/host-callers.ts";
-import type { KnownReach, LookThrough } from "../../tools/heap/read/reach/apply-reach.ts";
+import type { KnownReach, ReachSearch } from "../../tools/heap/read/reach/apply-reach.ts";
 import type { InstrumentedInfo } from "../../tools/index.ts";
 import { RecordedModules } from "../../tools/recorded-modules.ts";
 import type { ToolOptions } from "../../tools/run-options.ts";
@@ -218,8 +218,8 @@ export class Recorder {
   }
 
   /** Sets the function that finds reachable blocks when a profile is taken, for an instance of this thread. */
-  setLook(handle: InstanceHandle, look: LookThrough): void {
-    for (const session of this.#sessions) session.setLook?.(handle, look);
+  setReachSearch(handle: InstanceHandle, search: ReachSearch): void {
+    for (const session of this.#sessions) session.setReachSearch?.(handle, search);
   }
 
   /** Releases an instance: its figures are kept, its memory is not. */

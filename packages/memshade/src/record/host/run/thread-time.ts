@@ -4,7 +4,7 @@ import process from "node:process";
 const now = performance.now.bind(performance);
 const usage = process.threadCpuUsage?.bind(process);
 
-/** Returns the processor time of this thread, ms; the elapsed time if Node cannot tell it. */
+/** Returns the processor time of this thread, ms; the elapsed time if Node does not know it. */
 export const threadMs = isTold() ? processorMs : now;
 
 function processorMs(): number {

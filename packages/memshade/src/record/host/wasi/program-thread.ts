@@ -6,7 +6,7 @@ import { WASI } from "node:wasi";
 import { parentPort, workerData } from "node:worker_threads";
 import type { RunEnd } from "../../../profile/model/run.ts";
 import type { KnownReach } from "../../tools/heap/read/reach/apply-reach.ts";
-import { lookThrough } from "../../tools/heap/read/reach/look-through.ts";
+import { findReach } from "../../tools/heap/read/reach/look-through.ts";
 import { observeImports } from "../../tools/waste/read/wasi-ranges.ts";
 import { connectHost, settleObjects } from "../instance/host-calls.ts";
 import { isAtStart, wasmFrames } from "../instance/wasm-frames.ts";
@@ -68,10 +68,10 @@ function noteExit(imports: WebAssembly.Imports): void {
   }
 }
 
-function findReach(end: RunEnd): KnownReach | undefined {
+function reachAtEnd(end: RunEnd): KnownReach | undefined {
   const { info, original } = workerData as WasiProgram;
   const isInside = end.kind !== "exit" || endedInside;
-  return exports && lookThrough(exports, info, { inside: isInside, hostMayHold: false, original });
+  return exports && findReach(exports, info, { inside: isInside, hostMayHold: false, original });
 }
 
 let end: RunEnd;
@@ -80,7 +80,7 @@ try {
 } catch (error) {
   end = describeEnd(error);
 }
-post({ kind: "reach", reach: findReach(end) });
+post({ kind: "reach", reach: reachAtEnd(end) });
 if ((workerData as WasiProgram).info.toolLayouts?.objects !== undefined) {
   // The engine keeps objects that the program has used until the end of its task.
   await new Promise((done) => setImmediate(done));

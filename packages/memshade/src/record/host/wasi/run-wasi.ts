@@ -164,11 +164,8 @@ class WasiSupervisor {
           Atomics.notify(message.answer, 0);
         } else if (message.kind === "reach") {
           if (this.#handle !== undefined) this.#recorder.setReach(this.#handle, message.reach);
-        } else if (message.kind === "result") {
-          say(`${this.#run.invoke} returned ${message.text}`);
-        } else {
-          ended(message.end);
-        }
+        } else if (message.kind === "result") say(`${this.#run.invoke} returned ${message.text}`);
+        else ended(message.end);
       });
       worker.on("error", (error) => ended({ kind: "exception", message: error.message }));
       worker.on("exit", () => ended({ kind: "exception", message: "the program's thread ended early" }));

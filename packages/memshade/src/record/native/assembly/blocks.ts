@@ -7,16 +7,14 @@ import { released } from "../../tools/heap/assembly/heap";
 import { allocatedAsUsual, CONTROL, COUNTED, MIBS } from "../../tools/heap/assembly/imports";
 import { CONTEXT_BYTES, Control, Record, Slot, Tag } from "../../tools/heap/assembly/layout.generated";
 import { slotFor, slotOf } from "../../tools/heap/assembly/places";
+import { contextAt, recordAt, sizeAt } from "../../tools/heap/assembly/live";
 import {
   blockStart,
-  contextAt,
   bump32,
   bump64,
   linkRecord,
   moveToRecord,
-  recordAt,
   removeRecord,
-  sizeAt,
   slotStart,
 } from "../../tools/heap/assembly/records";
 import { areOwnersNoted, disownBlock, ownBlock } from "../tools/working-set/assembly/owners";

@@ -26,6 +26,7 @@ export {
   sdallocx,
 } from "./foreign/hooks";
 export { mlockall, mmap, mremap, munmap } from "./mappings/hooks";
+export { execl, execle, execlp, execv, execve, execvp, execvpe, fexecve } from "./exec";
 export { at_exit, end_program, exit_now, exit_program } from "./end";
 export { finalize } from "./finalize";
 export { initialize } from "./initialize";

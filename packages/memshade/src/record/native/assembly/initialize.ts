@@ -9,10 +9,11 @@ import { waitForEnd } from "./end";
 import { load32, load64, load8, store64, store8, text } from "./machine";
 import { currentThread } from "./threads";
 
-// "LD_PRELO", and the "AD=" that follows.
-const PRELOAD: u64 = 0x4f4c_4552_505f_444c;
-const PRELOAD_END: u32 = 0x3d_4441;
-const PRELOAD_BYTES: u64 = 11;
+/** "LD_PRELO" */
+export const PRELOAD_WORD: u64 = 0x4f4c_4552_505f_444c;
+/** "AD=" */
+export const PRELOAD_WORD_END: u64 = 0x3d_4441;
+export const PRELOAD_BYTES: u64 = 11;
 const COLON: u32 = 58;
 const SPACE: u32 = 32;
 
@@ -41,11 +42,11 @@ function hide(environment: u64): void {
   }
 }
 
-function isPreload(variable: u64): bool {
+export function isPreload(variable: u64): bool {
   for (let i: u64 = 0; i < 8; i++)
-    if (load8(variable + i) !== <u32>((PRELOAD >>> (i << 3)) & 255)) return false;
+    if (load8(variable + i) !== <u32>((PRELOAD_WORD >>> (i << 3)) & 255)) return false;
   for (let i: u64 = 0; i < 3; i++)
-    if (load8(variable + 8 + i) !== ((PRELOAD_END >>> <u32>(i << 3)) & 255)) return false;
+    if (load8(variable + 8 + i) !== <u32>((PRELOAD_WORD_END >>> (i << 3)) & 255)) return false;
   return true;
 }
 

@@ -126,6 +126,12 @@ export declare function libcAtExit(callback: u64, argument: u64, object: u64): u
 export declare function libcAtQuickExit(callback: u64, object: u64): u32;
 @external("native", "_exit")
 export declare function libcExitNow(status: u64): void;
+@external("native", "execve")
+export declare function libcExecve(path: u64, values: u64, environment: u64): u32;
+@external("native", "execvpe")
+export declare function libcExecvpe(name: u64, values: u64, environment: u64): u32;
+@external("native", "fexecve")
+export declare function libcFexecve(file: u64, values: u64, environment: u64): u32;
 @external("native", "fork")
 export declare function libcFork(): u32;
 @external("native", "dlclose")

@@ -1,9 +1,11 @@
 // Numbers and flags of Linux on x86-64.
 export const READ: u64 = 0;
+export const FSTAT: u64 = 5;
 export const LSEEK: u64 = 8;
 export const MMAP: u64 = 9;
 export const MUNMAP: u64 = 11;
 export const RT_SIGPROCMASK: u64 = 14;
+export const PREAD64: u64 = 17;
 export const MINCORE: u64 = 27;
 export const MADVISE: u64 = 28;
 export const NANOSLEEP: u64 = 35;
@@ -24,6 +26,7 @@ export const FUTEX: u64 = 202;
 export const CLOCK_GETTIME: u64 = 228;
 export const TGKILL: u64 = 234;
 export const OPENAT: u64 = 257;
+export const FACCESSAT: u64 = 269;
 export const CLOSE: u64 = 3;
 
 export const EFAULT: i64 = 14;

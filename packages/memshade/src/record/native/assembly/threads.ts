@@ -1,6 +1,5 @@
 // Keeps the state of each thread, from its first allocation on.
-import { beginIn } from "../sampling/assembly/signals";
-import { isSampling, startTimer } from "../sampling/assembly/timers";
+import { beginIn, isSampling, startTimer } from "../sampling/assembly/timers";
 import { CONTROL } from "../../tools/heap/assembly/imports";
 import { Control } from "../../tools/heap/assembly/layout.generated";
 import { Header, MOST_THREADS, Place, THREAD_BYTES, Thread, Tls } from "./layout.generated";

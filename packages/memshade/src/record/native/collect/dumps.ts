@@ -11,17 +11,17 @@ export class Dumps {
   readonly #program: RecordedProgram;
   readonly #folders: RunFolders;
   readonly #writer: ProfileWriter;
-  readonly #workingSet: NativeWorkingSetSession | undefined;
+  readonly #workingSet: () => NativeWorkingSetSession | undefined;
   #count = 0;
   done: Promise<void> = Promise.resolve();
 
-  /** @param workingSet working set of the program; a dump has the intervals that have ended */
+  /** @param workingSet returns the working set of the program; a dump has the intervals that have ended */
   constructor(
     watch: MemoryWatch,
     program: RecordedProgram,
     folders: RunFolders,
     writer: ProfileWriter,
-    workingSet?: NativeWorkingSetSession,
+    workingSet: () => NativeWorkingSetSession | undefined,
   ) {
     this.#watch = watch;
     this.#program = program;
@@ -42,7 +42,7 @@ export class Dumps {
     }
     this.#count++;
     const data = await this.#watch.readSoFar();
-    const workingSet = this.#workingSet;
+    const workingSet = this.#workingSet();
     if (data !== undefined) this.#writeOne({ ...data, workingSet }, this.#folders.next(true), this.#program);
     for (const child of running) {
       const memory = await child.memory.readStill();

@@ -1,3 +1,4 @@
+import { MIB } from "../../../ground/bytes/sizes.ts";
 import { counted, groupDigits } from "../../../profile/model/counted.ts";
 import type { Run, RunChild, RunEnd } from "../../../profile/model/run.ts";
 import type { NativeWorkingSetSession } from "../tools/working-set/read/native-session.ts";
@@ -7,7 +8,6 @@ import type { NativeRecord, RecordedProgram } from "./left-behind.ts";
 import type { MemoryWatch } from "./memory-watch.ts";
 import type { ProfileTarget, ProfileWriter, WrittenChild } from "./profile-writer.ts";
 
-const MIB = 2 ** 20;
 const ENDED =
   "The recording reached --memory-limit and ended before the program: all figures are those of that time.";
 

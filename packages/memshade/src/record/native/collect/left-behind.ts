@@ -15,6 +15,8 @@ export interface RecordedProgram {
   /** Sentences about calls that are not recorded. */
   notes: readonly string[];
   image: string;
+  /** Names of programs that the process executed before, in order; they are not recorded. */
+  earlier?: readonly string[] | undefined;
   /** True if no code can be inserted into it. */
   isLeftAlone?: boolean | undefined;
   tool?: InsertedTool | undefined;

@@ -1,6 +1,16 @@
-import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { basename } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { RunEnd } from "../../../profile/model/run.ts";
+import { programName } from "../../host/run/run-folder.ts";
 import { say } from "../../host/run/terminal-line.ts";
 import type { PlacedImage } from "../image/place-image.ts";
 import { Header } from "../layout.ts";
@@ -9,7 +19,7 @@ import type { ReachFacts } from "../reach/process-look.ts";
 import type { ProcessSamples } from "../sampling/sample-reader.ts";
 import { WantedTables } from "../tables/make-wanted.ts";
 import type { ChildProcess, ChildProcesses } from "./child-processes.ts";
-import type { LeftBehind } from "./left-behind.ts";
+import type { LeftBehind, RecordedProgram } from "./left-behind.ts";
 import { MemoryFile } from "./memory-file.ts";
 
 /**
@@ -51,7 +61,7 @@ function read(file: string): string | undefined {
 
 const DELETED = / \(deleted\)$/;
 
-/** Detects that a process has executed another program, which ends its recording. */
+/** Detects that a process has executed a program that does not go on with the recording. */
 export class ReplacedProgram {
   path: string | undefined;
   readonly #link: string;
@@ -123,25 +133,40 @@ function countsOf(memory: string): string {
   return `${memory}.counts`;
 }
 
+/** Puts an empty file in the place of one that may be mapped: the process chooses the first free name for the next one. */
+function emptyFile(path: string): void {
+  const empty = `${path}.empty`;
+  writeFileSync(empty, "");
+  renameSync(empty, path);
+}
+
+/** Program by which the recorded process has replaced itself. */
+export type ReplacingProgram = Pick<RecordedProgram, "command" | "file" | "program" | "earlier">;
+
 /** Watches the memories of the program and its children, and makes tables that they wait for. */
 export class MemoryWatch {
   onChild: (child: ChildProcess) => void = () => undefined;
   /** Called at intervals while the program runs. */
   onTurn: () => void = () => undefined;
+  /** Called when the process has replaced itself by a program that is recorded in place of the earlier one. */
+  onReplaced: (program: ReplacingProgram) => void = () => undefined;
   /** Most bytes of memory for recording; `onLimit` is called once when processes take more. */
   limit = Number.POSITIVE_INFINITY;
   onLimit: () => void = () => undefined;
-  readonly #path: string;
+  #path: string;
   readonly #image: PlacedImage;
-  readonly #wanted: WantedTables;
+  #wanted: WantedTables;
   readonly #timer: NodeJS.Timeout;
   readonly #children: ChildProcesses | undefined;
-  readonly #samples: ProcessSamples | undefined;
+  readonly #makeSamples: () => ProcessSamples | undefined;
+  #samples: ProcessSamples | undefined;
   readonly #threads: ThreadNames;
   readonly #maps: LastMaps;
   readonly #status: LastStatus;
   /** Undefined if children are recorded, because an executed program is then recorded too. */
-  readonly #replaced: ReplacedProgram | undefined;
+  #replaced: ReplacedProgram | undefined;
+  /** Names of the programs that the process has executed before the recorded one. */
+  readonly #earlier: string[] = [];
   #turn = 0;
   #memory: MemoryFile | undefined;
   readonly #pid: number;
@@ -156,12 +181,13 @@ export class MemoryWatch {
     image: PlacedImage,
     pid: number,
     children: ChildProcesses | undefined,
-    samples: ProcessSamples | undefined,
+    makeSamples: () => ProcessSamples | undefined,
     { programs, looked }: { programs: readonly string[]; looked: ReachFacts | undefined },
   ) {
     this.#pid = pid;
     this.#reachFacts = looked;
-    this.#samples = samples;
+    this.#makeSamples = makeSamples;
+    this.#samples = makeSamples();
     this.#threads = new ThreadNames(pid);
     this.#maps = new LastMaps(pid);
     this.#status = new LastStatus(pid);
@@ -174,19 +200,50 @@ export class MemoryWatch {
   }
 
   get memory(): MemoryFile | undefined {
-    if (this.#memory === undefined) {
-      this.#memory = MemoryFile.open(this.#path);
-      if (this.#memory !== undefined && this.#reachFacts !== undefined)
-        this.#endLook = new EndLook(this.#pid, this.#memory, { looked: this.#reachFacts, mayBeCopied: true });
-    }
+    if (this.#memory === undefined) this.#take(MemoryFile.open(this.#path));
     return this.#memory;
+  }
+
+  /** Path of the file in which inserted code counts. */
+  get counts(): string {
+    return countsOf(this.#path);
+  }
+
+  #take(memory: MemoryFile | undefined): void {
+    this.#memory = memory;
+    if (memory === undefined || this.#reachFacts === undefined) return;
+    this.#endLook = new EndLook(this.#pid, memory, { looked: this.#reachFacts, mayBeCopied: true });
+  }
+
+  /** Goes on with the memory of the next program that the process has executed, and drops the earlier one. */
+  #follow(): void {
+    const earlier = this.memory;
+    if (earlier === undefined || this.#children !== undefined) return;
+    const next = `${this.#image.memoryOf(this.#pid)}.${this.#earlier.length + 2}`;
+    const memory = existsSync(next) ? MemoryFile.open(next) : undefined;
+    if (memory === undefined) return;
+    this.#earlier.push(basename(earlier.program().file));
+    this.#endLook?.close();
+    this.#endLook = undefined;
+    earlier.close();
+    rmSync(this.counts, { force: true });
+    emptyFile(this.#path);
+    this.#path = next;
+    this.#take(memory);
+    this.#wanted = new WantedTables(this.#image.tables);
+    this.#samples = this.#makeSamples();
+    const { file, command } = memory.program();
+    this.#replaced = new ReplacedProgram(this.#pid, [file]);
+    this.onReplaced({ command, file, program: programName(basename(file)), earlier: [...this.#earlier] });
+    this.#follow();
   }
 
   /** Returns the data of the program after its end. */
   readAtEnd(end: RunEnd): LeftBehind | undefined {
+    this.#follow();
     const { memory } = this;
     if (memory === undefined) return undefined;
-    const reached = this.#endLook?.reachAtEnd(end, this.#replaced?.path);
+    const reached = this.#endLook?.reachAtEnd(end, this.#replacedBy(memory));
     const tables = reached?.tables ?? memory.read();
     return { memory: tables, counters: memory.counters, reach: reached?.reach, ...this.#beside(memory) };
   }
@@ -206,18 +263,24 @@ export class MemoryWatch {
    */
   endRecording(free: (counts: string) => void): void {
     this.memory?.setHeader(Header.isOver, 1);
-    if (existsSync(countsOf(this.#path))) free(countsOf(this.#path));
+    if (existsSync(this.counts)) free(this.counts);
     this.#children?.endRecording((path) => existsSync(countsOf(path)) && free(countsOf(path)));
+  }
+
+  /** Returns the program that is not recorded, which may have been too short to be seen. */
+  #replacedBy(memory: MemoryFile): string | undefined {
+    if (this.#children !== undefined) return undefined;
+    return this.#replaced?.path ?? (memory.header(Header.isReplaced) === 0 ? undefined : "another program");
   }
 
   #beside(memory: MemoryFile): Omit<LeftBehind, "memory"> {
     return {
       names: this.#threads.names,
       samples: this.#samples?.file(memory),
-      replacedBy: this.#replaced?.path,
+      replacedBy: this.#replacedBy(memory),
       maps: memory.maps() || this.#maps.text,
       status: this.#status.text,
-      counts: existsSync(countsOf(this.#path)) ? countsOf(this.#path) : undefined,
+      counts: existsSync(this.counts) ? this.counts : undefined,
     };
   }
 
@@ -256,6 +319,7 @@ export class MemoryWatch {
 
   /** Answers waiting processes first; making a run takes longer. */
   #serve(): void {
+    this.#follow();
     const { memory } = this;
     if (memory !== undefined && this.#image.takenBytes() > this.limit) {
       this.limit = Number.POSITIVE_INFINITY;
@@ -271,7 +335,7 @@ export class MemoryWatch {
         this.#threads.update();
         this.#maps.update();
       }
-      this.#wanted.make(memory);
+      this.#wanted.make(memory, this.#earlier.length === 0 ? undefined : memory.program().file);
       for (const sentence of this.#samples?.readFrom(memory) ?? []) say(sentence);
     }
     if (this.#children === undefined) return;

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { UserError } from "../../../ground/bytes/errors.ts";
+import { KIB } from "../../../ground/bytes/sizes.ts";
 import { loadObject } from "../../../names/load/objects.ts";
 import {
   BLOCK_FIGURES,
@@ -234,7 +235,6 @@ const WORKING_SET_READER: ToolReader = {
   },
 };
 
-const KIB = 1024;
 const WORD_BYTES = 8;
 
 /**
@@ -352,6 +352,7 @@ export function recordedRun(
     ...(ofTool?.gaps ?? []),
     ...(blocks || reader?.withoutBlocks === true ? program.notes : []),
     ...(heap === undefined ? [] : unseenBlocks(view, isNoneExpected)),
+    ...earlierPrograms(program),
     ...unseen(view, replacedBy),
     ...notCounted,
   ];
@@ -453,6 +454,12 @@ export function boundsOfProcess(view: DataView, replacedBy?: string): Bound[] {
       ? unseenBounds("no shared memory could be created for the access counters", ["accesses", "unused"])
       : []),
   ];
+}
+
+function earlierPrograms({ program, earlier = [] }: RecordedProgram): string[] {
+  if (earlier.length === 0) return [];
+  const names = earlier.join(", then ");
+  return [`Only ${program} is recorded: ${names} ran before it in the same process (exec).`];
 }
 
 /**

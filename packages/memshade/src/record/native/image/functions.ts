@@ -44,6 +44,9 @@ export const NEXT: readonly NextFunction[] = [
   { name: "malloc_usable_size" },
   { name: "dlclose" },
   { name: "fork" },
+  { name: "execve" },
+  { name: "execvpe" },
+  { name: "fexecve" },
   { name: "mmap" },
   { name: "munmap" },
   { name: "mremap" },
@@ -89,8 +92,10 @@ const INTERNAL = [
   ...["memory_open", "initialize", "finalize", "begin_thread", "sample_handler", "sample_block"],
   ...["at_exit", "end_program", "exit_program"],
 ];
+/** Functions by which a process replaces itself by another program. */
+const EXEC = ["execl", "execle", "execlp", "execv", "execve", "execvp", "execvpe", "fexecve"];
 /** Exports that neither use nor open the runtime's memory. */
-export const WITHOUT_MEMORY: readonly string[] = ["at_exit", "exit_now"];
+export const WITHOUT_MEMORY: readonly string[] = ["at_exit", "exit_now", ...EXEC];
 /** Exports that have nothing to do with blocks. */
 const BESIDE_BLOCKS = ["dlclose", "mlockall"];
 /** Exports for mapped memory. On x86-64, mmap and mmap64 are the same function. */
@@ -174,6 +179,7 @@ export function symbolsOf(name: string, hooked: Hooked): string[] {
   if (INTERNAL.includes(name)) return [];
   if (name === "exit_now") return isLookedAt === true ? ["_exit", "_Exit"] : [];
   if (name === "fork") return isCounting === true ? [name] : [];
+  if (EXEC.includes(name)) return [name];
   if (SAMPLING.has(name)) return isSampled ? [name] : [];
   if (MAPPING[name] !== undefined) return mappings ? [...MAPPING[name]] : [];
   if (!blocks && !BESIDE_BLOCKS.includes(name)) return [];

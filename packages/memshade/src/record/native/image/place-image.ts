@@ -9,6 +9,8 @@ import { type ObjectPlacement, writeSharedObject } from "../../../code/objects/e
 import { openObject } from "../../../code/objects/index.ts";
 import { bytesOfBase64 } from "../../../ground/bytes/base64.ts";
 import { FormatError, UserError } from "../../../ground/bytes/errors.ts";
+import { viewOf } from "../../../ground/bytes/numbers.ts";
+import { PAGE_BYTES } from "../../../ground/bytes/sizes.ts";
 import { describeSystemError } from "../../../ground/bytes/system-errors.ts";
 import { cacheFolder } from "../../host/run/cache-folder.ts";
 import { makeFolders } from "../../host/run/make-folders.ts";
@@ -36,7 +38,7 @@ const DIGEST_BYTES = 8;
  * Returns the image without the data of a run, from the cache if possible. Compiling it takes as long as
  * everything else before the program starts.
  */
-export function keptImage(folder: string, options: KeptImage): Uint8Array {
+export function cachedImage(folder: string, options: KeptImage): Uint8Array {
   const runtime = options.clock === "wall" ? NATIVE_WALL_RUNTIME_BASE64 : NATIVE_RUNTIME_BASE64;
   return cachedFile(folder, `image-${digestOf(options)}`, () =>
     buildImage(compile(bytesOfBase64(runtime), { withoutMemory: WITHOUT_MEMORY }), options),
@@ -144,7 +146,7 @@ export function placeImage({ children, samplePeriod, tool, ...options }: ImageOp
     const memory = join(memories, MEMORY);
     const path = join(place, "memshade.so");
     const tables = new TableCache(place);
-    const image = keptImage(tables.folder, options);
+    const image = cachedImage(tables.folder, options);
     setRun(image, {
       memory,
       tables: tables.prefix,
@@ -279,7 +281,6 @@ const WORD_BYTES = 8;
 const SONAME = "memshade";
 /** Pages: one for the word with the memory's address, which is empty in a forked child, and one scratch page. */
 const ZERO_PAGES = 2;
-const PAGE_BYTES = 4096;
 /** Tables of the largest objects are made in half of this time. */
 const TABLES_WAIT_MS = 1000;
 const THREAD_BYTES = WORD_BYTES * Object.keys(Tls).length;
@@ -306,6 +307,7 @@ function buildImage(native: NativeCode, hooked: Hooked): Uint8Array {
       { name: "__libc_single_threaded", at: Text.isSingleThreaded },
       { name: "exit", at: Text.exit },
       { name: "quick_exit", at: Text.quickExit },
+      { name: "environ", at: Text.environ },
     ],
     initialize: native.entries.get("initialize") as number,
     finalize: native.entries.get("finalize") as number,
@@ -402,7 +404,7 @@ function textsOf(image: Uint8Array): Uint8Array {
 }
 
 function link(code: Uint8Array, native: NativeCode, places: ObjectPlacement, outer: readonly string[]): void {
-  const view = new DataView(code.buffer, code.byteOffset, code.length);
+  const view = viewOf(code);
   for (const { kind, name, offset, addend } of native.relocations) {
     const target = {
       thread: () => places.thread,

@@ -48,7 +48,7 @@ const UNFOLLOWED = "blocks of 4 GiB or more, or blocks beyond the full tables, m
 const LOADER = /^ld(-|64|\.so)/;
 
 /** Searches the memory of a process for pointers to its live blocks. */
-export function lookThroughProcess(process: StillProcess): InstanceReach | UnknownReach {
+export function findProcessReach(process: StillProcess): InstanceReach | UnknownReach {
   const { tables, counters, memory, stacks, mappings } = process;
   const view = new DataView(tables);
   const isCounted = view.getUint32(Header.isCounting, true) !== 0;

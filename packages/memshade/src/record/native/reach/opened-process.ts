@@ -1,4 +1,5 @@
 import { closeSync, openSync, readdirSync, readFileSync, readSync } from "node:fs";
+import { PAGE_BYTES } from "../../../ground/bytes/sizes.ts";
 import type { ReadableProcess } from "./process-memory.ts";
 
 /** Bytes below the stack pointer that may be in use. */
@@ -70,7 +71,6 @@ function fileOf(path: string): string {
   }
 }
 
-const PAGE_BYTES = 4096;
 const ENTRY_BYTES = 8;
 /** Bits in the highest byte of a page's entry: present, or swapped out. */
 const TOUCHED = 0xc0;

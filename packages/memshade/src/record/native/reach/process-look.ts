@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import type { KnownReach } from "../../tools/heap/read/reach/apply-reach.ts";
 import type { MemoryFile } from "../collect/memory-file.ts";
 import { Header, MAPPING_BYTES, Mapping, Place } from "../layout.ts";
-import { lookThroughProcess, type OwnMemory, type StillProcess } from "./look-through-process.ts";
+import { findProcessReach, type OwnMemory, type StillProcess } from "./look-through-process.ts";
 import { readMappedRanges } from "./mapped-ranges.ts";
 import { OpenedProcess, StandingThreads } from "./opened-process.ts";
 import { ProcessMemory } from "./process-memory.ts";
@@ -43,7 +43,7 @@ export class ProcessLook {
     const beat = (): void => memory.setHeader(Header.sign, ++sign);
     beat();
     try {
-      return lookThroughProcess({
+      return findProcessReach({
         ...still,
         counters: memory.counters,
         memory: new ProcessMemory(other, beat),

@@ -1,3 +1,4 @@
+import { PAGE_BYTES } from "../../../ground/bytes/sizes.ts";
 import type { ProgramMemory, SeeWords } from "../../tools/heap/read/reach/program-memory.ts";
 
 export interface ReadableProcess {
@@ -11,7 +12,6 @@ export interface ReadableProcess {
 }
 
 const WORD_BYTES = 8;
-const PAGE_BYTES = 4096;
 const PIECE_BYTES = 2 ** 20;
 const PIECE_PAGES = PIECE_BYTES / PAGE_BYTES;
 /** Number of cached pages for single words. */

@@ -1,9 +1,9 @@
+import { PAGE_BYTES } from "../../../ground/bytes/sizes.ts";
 import type { BlockList } from "../../tools/heap/read/reach/block-list.ts";
 import { without } from "../../tools/heap/read/reach/look-through.ts";
 import { isAnonymous, type MappedRange } from "./mapped-ranges.ts";
 import type { ProcessMemory } from "./process-memory.ts";
 
-const PAGE_BYTES = 4096;
 const WORD_BYTES = 8;
 /**
  * Layout of glibc's allocator: heaps of thread arenas begin at multiples of this size, with the arena's data
@@ -19,7 +19,8 @@ const ARENA_SIZE_AT = 16;
  */
 const [HEAD_BYTES, MAPPED_BIT, SIZE_BITS] = [16, 2, 7];
 /**
- * Limits for a thread's control block near the end of its stack, which contains its own address in two words.
+ * Search for a thread's control block: distance from the end of its stack, alignment, offset of the second word
+ * with its own address (the first is at 0), offset of the thread number.
  */
 const [THREAD_WITHIN, THREAD_ALIGNMENT, THREAD_SELF_AT, THREAD_ID_AT] = [16_384, 64, 16, 720];
 

@@ -9,18 +9,14 @@ import {
 } from "../../../code/x64/decode/index.ts";
 import { KEPT_BY_CALLS, R8, R9, RBP, RCX, RDI, RDX, RSI, RSP } from "../../../code/x64/index.ts";
 import { FormatError } from "../../../ground/bytes/errors.ts";
-import { int32At } from "../../../ground/bytes/int32.ts";
+import { int32At, viewOf } from "../../../ground/bytes/numbers.ts";
+import { LINE_BYTES } from "../../../ground/bytes/sizes.ts";
 import { AddressFlow, OPCODE, SUMS } from "./address-flow.ts";
 import { type Code, type CodeFunction, endsPath } from "./code.ts";
 import { pointersIn } from "./dynamic.ts";
 import { relativeAddress } from "./jump-tables.ts";
 import { systemCallNumber } from "./watched-system-calls.ts";
 
-/**
- * Tools record reads at this granularity or finer. A jump written into a line that is read would be seen as a
- * change.
- */
-const LINE_BYTES = 64;
 /**
  * Number of instructions to search from the target of a call. Code that uses its return address takes it at
  * once.
@@ -75,6 +71,7 @@ type Range = Pick<CodeFunction, "start" | "end">;
 /** Returns the functions with bytes in the same lines of memory as a range. */
 function functionsInLines(code: Code, { start, end }: Range): CodeFunction[] {
   const { base, functions } = code;
+  // Tools record reads by lines or finer. A jump written into a line that is read would be seen as a change.
   const lineOf = (offset: number): number => Math.floor((base + offset) / LINE_BYTES);
   let first = code.lastFunction(start) + 1;
   let last = code.lastFunction(end - 1);
@@ -226,7 +223,7 @@ export function importedFunctions(object: ObjectFile): Map<number, string> {
   const strings = contentOf(object, ".dynstr");
   for (const section of [".rela.plt", ".rela.dyn"]) {
     const relocations = contentOf(object, section);
-    const view = new DataView(relocations.buffer, relocations.byteOffset, relocations.length);
+    const view = viewOf(relocations);
     for (let at = 0; at + RELA_BYTES <= relocations.length; at += RELA_BYTES) {
       const type = view.getUint32(at + 8, true);
       if (type !== R_X86_64_GLOB_DAT && type !== R_X86_64_JUMP_SLOT) continue;

@@ -15,6 +15,7 @@ import {
   Instruction,
 } from "../../../code/x64/decode/index.ts";
 import { FormatError } from "../../../ground/bytes/errors.ts";
+import { viewOf } from "../../../ground/bytes/numbers.ts";
 import type { ByteWriter } from "../../../ground/bytes/writer.ts";
 import { dynamicSymbols } from "../start/dynamic-symbols.ts";
 
@@ -351,7 +352,7 @@ export class Stubs {
     if (JUMP_BY_SLOT.some((byte, i) => bytes[at + i] !== byte)) return undefined;
     at += JUMP_BY_SLOT.length;
     if (at + DISTANCE_BYTES > bytes.length) return undefined;
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    const view = viewOf(bytes);
     return address + at + DISTANCE_BYTES + view.getInt32(at, true);
   }
 }

@@ -1,4 +1,5 @@
 import type { ObjectFile } from "../../../code/objects/types.ts";
+import { getU64, viewOf } from "../../../ground/bytes/numbers.ts";
 
 const PT_DYNAMIC = 2;
 const [DT_TEXTREL, DT_FLAGS, DF_TEXTREL] = [22, 30, 4];
@@ -28,18 +29,17 @@ function dynamicEntries(object: ObjectFile): Map<number, number> {
   if (segment === undefined) return dynamic;
   const words = viewOf(object.bytesAt(segment.address, segment.fileSize));
   for (let at = 0; at + 2 * WORD <= words.byteLength; at += 2 * WORD) {
-    const tag = getWord(words, at);
+    const tag = getU64(words, at);
     if (tag === DT_NULL) break;
-    dynamic.set(tag, getWord(words, at + WORD));
+    dynamic.set(tag, getU64(words, at + WORD));
   }
   return dynamic;
 }
 
 /** Yields the addresses (SVMA) that relocations write into the object's data, including addresses of code. */
 export function* relocatedPointers(object: ObjectFile): Iterable<number> {
-  for (const { type, address } of relocations(object)) {
+  for (const { type, address } of relocations(object))
     if (type === R_X86_64_RELATIVE || type === R_X86_64_IRELATIVE) yield address;
-  }
 }
 
 /**
@@ -79,20 +79,20 @@ function* relocations(object: ObjectFile): Iterable<Pointer & { readonly type: n
   const entries = table(DT_RELA, DT_RELASZ);
   for (let at = 0; at + RELA_BYTES <= entries.byteLength; at += RELA_BYTES) {
     const type = entries.getUint32(at + WORD, true);
-    let address = getWord(entries, at + 2 * WORD);
+    let address = getU64(entries, at + 2 * WORD);
     if (type === R_X86_64_64 || type === R_X86_64_GLOB_DAT) {
       const symbols = dynamic.get(DT_SYMTAB);
       if (symbols === undefined) continue;
       const number = entries.getUint32(at + WORD + 4, true);
       const symbol = viewOf(object.bytesAt(symbols + SYMBOL_BYTES * number, SYMBOL_BYTES));
       if (symbol.byteLength < SYMBOL_BYTES || symbol.getUint16(SYMBOL_SECTION, true) === 0) continue;
-      address += getWord(symbol, SYMBOL_ADDRESS);
+      address += getU64(symbol, SYMBOL_ADDRESS);
     } else if (type !== R_X86_64_RELATIVE && type !== R_X86_64_IRELATIVE) continue;
-    yield { type, place: getWord(entries, at), address };
+    yield { type, place: getU64(entries, at), address };
   }
   for (const place of packedPlaces(table(DT_RELR, DT_RELRSZ))) {
     const word = viewOf(object.bytesAt(place, WORD));
-    if (word.byteLength === WORD) yield { type: R_X86_64_RELATIVE, place, address: getWord(word, 0) };
+    if (word.byteLength === WORD) yield { type: R_X86_64_RELATIVE, place, address: getU64(word, 0) };
   }
 }
 
@@ -109,12 +109,4 @@ function* packedPlaces(words: DataView): Iterable<number> {
     for (let bit = 1n; bit < 64n; bit++) if ((word >> bit) & 1n) yield next + WORD * (Number(bit) - 1);
     next += WORD * 63;
   }
-}
-
-function viewOf(bytes: Uint8Array): DataView {
-  return new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-}
-
-function getWord(view: DataView, at: number): number {
-  return view.getUint32(at, true) + view.getUint32(at + 4, true) * 2 ** 32;
 }

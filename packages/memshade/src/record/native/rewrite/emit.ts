@@ -1,5 +1,5 @@
 import { FLOW, hasTarget } from "../../../code/x64/decode/index.ts";
-import { int32At } from "../../../ground/bytes/int32.ts";
+import { int32At } from "../../../ground/bytes/numbers.ts";
 import { ByteWriter } from "../../../ground/bytes/writer.ts";
 import { type Code, type CodeFunction, TRAIT } from "./code.ts";
 import type { FlowGraph } from "./flow-graph.ts";
@@ -162,7 +162,10 @@ class TextWriter {
     }
   }
 
-  /** Inserts the check of a system call before it. */
+  /**
+   * Inserts a call of the recorder before a system call that it watches, and a jump that can skip the system
+   * call.
+   */
   watch(i: number, plan: PlanBlock): void {
     this.insert({ before: i, ...WATCH }, plan);
     this.#out.bytes(SKIP_SYSTEM_CALL);
@@ -245,7 +248,7 @@ class TextWriter {
     return i === 0 || this.offsets[i] !== 0;
   }
 
-  /** Writes a 4-byte displacement to an offset of the old code. */
+  /** Writes a 4-byte displacement that leads to an offset of the old code. */
   #distance(target: number): void {
     const to = this.#code.instructionAt(target);
     const at = this.#out.length;

@@ -1,7 +1,7 @@
 import type { ObjectFile } from "../../../code/objects/types.ts";
 import { decode, FLOW, Instruction } from "../../../code/x64/decode/index.ts";
 import { RBP, RSP } from "../../../code/x64/index.ts";
-import { int32At } from "../../../ground/bytes/int32.ts";
+import { int32At } from "../../../ground/bytes/numbers.ts";
 import { type Code, type CodeFunction, endsPath, TRAIT } from "./code.ts";
 import { relocatedPointers } from "./dynamic.ts";
 import { computedJumps, type JumpTable, jumpTables, relativeAddress } from "./jump-tables.ts";

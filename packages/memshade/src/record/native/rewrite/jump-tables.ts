@@ -1,6 +1,6 @@
 import { decode, FLOW, hasTarget, Instruction, NO_REGISTER } from "../../../code/x64/decode/index.ts";
 import { KEPT_BY_CALLS } from "../../../code/x64/index.ts";
-import { int32At } from "../../../ground/bytes/int32.ts";
+import { int32At } from "../../../ground/bytes/numbers.ts";
 import { type Code, type CodeFunction, endsPath, TRAIT } from "./code.ts";
 
 /**

@@ -1,5 +1,6 @@
 import { FormatError } from "../../../ground/bytes/errors.ts";
 import { readU32Leb, sizeOfU32Leb } from "../../../ground/bytes/leb128.ts";
+import { viewOf } from "../../../ground/bytes/numbers.ts";
 import { ByteWriter } from "../../../ground/bytes/writer.ts";
 import type { Code } from "./code.ts";
 import type { ColdStretch, NewText } from "./emit.ts";
@@ -82,7 +83,7 @@ export class Origins {
   /** @throws FormatError if the bytes are no such file */
   constructor(bytes: Uint8Array) {
     this.#bytes = bytes;
-    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.#view = viewOf(bytes);
     if (bytes.length < HEAD_BYTES || this.#view.getUint32(0, true) !== MAGIC)
       throw new FormatError("malformed", 0, WHAT, "it does not begin as one");
     this.#count = this.#view.getUint32(4, true);

@@ -4,7 +4,7 @@ import type { ObjectFile } from "../../../code/objects/types.ts";
 import { frameEntries } from "../../../code/unwind/index.ts";
 import { FLOW, Instruction } from "../../../code/x64/decode/index.ts";
 import { FormatError } from "../../../ground/bytes/errors.ts";
-import { int32At } from "../../../ground/bytes/int32.ts";
+import { int32At, viewOf } from "../../../ground/bytes/numbers.ts";
 import { OPCODE } from "./address-flow.ts";
 import { Code, type CodeFunction, endsPath, fillerBytes, type LeftAlone, type Stubs, TRAIT } from "./code.ts";
 import { functionsThatAreData, importedFunctions, slotOfCall } from "./code-as-data.ts";
@@ -223,7 +223,7 @@ function patchTables(
   entries: readonly TableEntry[],
   file: Uint8Array,
 ): void {
-  const view = new DataView(file.buffer, file.byteOffset, file.length);
+  const view = viewOf(file);
   for (const { address, from, bytes, target } of entries) {
     const to = layout.textAddress + text.offsets[code.instructionAt(target)];
     const at = layout.fileOffset(address);

@@ -1,4 +1,5 @@
 import type { ObjectFile } from "../../../code/objects/types.ts";
+import { viewOf } from "../../../ground/bytes/numbers.ts";
 import { ByteWriter } from "../../../ground/bytes/writer.ts";
 import type { Code } from "./code.ts";
 import type { NewText } from "./emit.ts";
@@ -50,7 +51,7 @@ export function writeSectionHeaders(
   { text: newText, search, frames }: NewSections,
   offset: number,
 ): SectionHeaders | undefined {
-  const view = new DataView(file.buffer, file.byteOffset, file.length);
+  const view = viewOf(file);
   const headersAt = Number(view.getBigUint64(E_SHOFF, true));
   const count = view.getUint16(E_SHNUM, true);
   const namesIndex = view.getUint16(E_SHSTRNDX, true);
@@ -106,7 +107,7 @@ function newSymbols(
   const added = new Uint8Array(symbols.length);
   const out = new DataView(added.buffer);
   let end = 0;
-  const view = new DataView(symbols.buffer, symbols.byteOffset, symbols.length);
+  const view = viewOf(symbols);
   for (let at = 0; at + SYMBOL_BYTES <= symbols.length; at += SYMBOL_BYTES) {
     const info = view.getUint8(at + 4);
     const type = info & 15;

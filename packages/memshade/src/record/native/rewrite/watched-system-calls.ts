@@ -1,7 +1,7 @@
 import { decode, FLOW, Instruction } from "../../../code/x64/decode/index.ts";
 import { RAX } from "../../../code/x64/index.ts";
 import { int32 } from "../../../code/x64/operands.ts";
-import { int32At } from "../../../ground/bytes/int32.ts";
+import { int32At } from "../../../ground/bytes/numbers.ts";
 import { type Code, TRAIT } from "./code.ts";
 import { LEAVE_RED_ZONE, SKIP_RED_ZONE } from "./insertion/red-zone.ts";
 import type { Insertion } from "./plan.ts";

@@ -1,5 +1,6 @@
 import type { ObjectFile } from "../../../code/objects/types.ts";
 import { FormatError } from "../../../ground/bytes/errors.ts";
+import { viewOf } from "../../../ground/bytes/numbers.ts";
 import { REWRITTEN_HEADER } from "../layout.ts";
 import type { SectionHeaders } from "./section-headers.ts";
 
@@ -194,7 +195,7 @@ export class FileLayout {
   /** Returns appended data, which no header refers to. */
   #payload(): Uint8Array {
     const { segments, sections } = this.#object;
-    const view = new DataView(this.#file.buffer, this.#file.byteOffset, this.#file.length);
+    const view = viewOf(this.#file);
     const headersEnd =
       Number(view.getBigUint64(E_SHOFF, true)) + SECTION_HEADER_BYTES * view.getUint16(E_SHNUM, true);
     const end = Math.max(

@@ -19,6 +19,7 @@ import {
   RSP,
 } from "../../../code/x64/index.ts";
 import { place } from "../../../code/x64/operands.ts";
+import { PAGE_BYTES } from "../../../ground/bytes/sizes.ts";
 import {
   ADDED_END_AT,
   FILE_HEADER_BYTES,
@@ -35,7 +36,6 @@ const [PT_LOAD, PT_PHDR] = [1, 6];
 const [FLAGS_AT, ADDRESS_AT, PROGRAM_HEADER_BYTES] = [4, 16, 56];
 const [PF_X, PF_W] = [1, 2];
 const [PROT_READ, PROT_WRITE] = [1, 2];
-const PAGE_BYTES = 4096;
 /** Offsets in the file header; a 2-byte field follows the second one. */
 const [ELF_MAGIC, E_PHOFF, E_PHNUM, OF_NEXT_FIELD] = [0x464c_457f, 32, 56, -0x1_0000];
 const WORD = 8;

@@ -4,6 +4,7 @@ import { decode, FLOW, INSTRUCTION_POINTER, Instruction } from "../../../code/x6
 import { Assembler, R8, R9, R10, RAX, RCX, RDI, RDX, RSI, RSP } from "../../../code/x64/index.ts";
 import { int32, place, relative } from "../../../code/x64/operands.ts";
 import { FormatError } from "../../../ground/bytes/errors.ts";
+import { PAGE_BYTES } from "../../../ground/bytes/sizes.ts";
 import { type NativeTool, type ShadowRange, SLOW_PATHS } from "../native-tool.ts";
 import { WATCH_WORD } from "../rewrite/watched-system-calls.ts";
 import { FileLayout } from "../rewrite/write-file.ts";
@@ -76,7 +77,6 @@ function callWithLimit(asm: Assembler, number: number): void {
   systemCall(asm, number);
 }
 
-const PAGE_BYTES = 0x1000;
 const [JUMP, CALL] = [0xe9, 0xe8];
 const JUMP_BYTES = 5;
 const [WRITE, MMAP, MADVISE] = [1, 9, 28];
@@ -92,7 +92,7 @@ const WATCHING = "watching";
 const OBJECTS = "_r_debug";
 
 const NO_ROOM =
-  "memshade: what counts accesses finds no room at its addresses, 0x7ff00000 and up: they are taken, limited (ulimit -v), or the system gives out no more than it has (vm.overcommit_memory=2)\n";
+  "memshade: the access counters cannot be mapped at 0x7ff00000 and above: these addresses are in use, the address space is limited (ulimit -v), or the system does not overcommit memory (vm.overcommit_memory=2)\n";
 
 /**
  * Returns the ranges that inserted code uses: a page of words, which begins with those of slow paths, and the

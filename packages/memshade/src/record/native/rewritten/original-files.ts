@@ -2,6 +2,7 @@ import { chmodSync, mkdirSync, statSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { openObject } from "../../../code/objects/index.ts";
 import { UserError } from "../../../ground/bytes/errors.ts";
+import { viewOf } from "../../../ground/bytes/numbers.ts";
 import type { Mount } from "./enter-namespace.ts";
 
 /** Bytes of the table at the end of the last code segment in a copy of the dynamic linker. */
@@ -46,7 +47,7 @@ export function writeOriginals(
 ): void {
   const { fileOffset, fileSize } = openObject(loader).segments.findLast(({ flags }) => (flags & PF_X) !== 0)!;
   const table = loader.subarray(fileOffset + fileSize - TABLE_BYTES, fileOffset + fileSize);
-  const view = new DataView(table.buffer, table.byteOffset, table.length);
+  const view = viewOf(table);
   view.setUint32(0, covers.length, true);
   let free = ENTRIES_AT + ENTRY_BYTES * covers.length;
   const putPath = (text: string): number => {

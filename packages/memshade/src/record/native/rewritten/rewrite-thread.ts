@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { parentPort, workerData } from "node:worker_threads";
 import { type ObjectFile, openObject } from "../../../code/objects/index.ts";
 import { FormatError } from "../../../ground/bytes/errors.ts";
+import { PAGE_BYTES } from "../../../ground/bytes/sizes.ts";
 import { describeSystemError } from "../../../ground/bytes/system-errors.ts";
 import { SLOW_PATHS } from "../native-tool.ts";
 import type { PlanBlock } from "../rewrite/plan.ts";
@@ -13,8 +14,6 @@ import { nativeTool } from "../tools/index.ts";
 import { sumOfContent } from "./file-sums.ts";
 import type { RewritingData, RewritingReply, RewritingTask } from "./rewriting-messages.ts";
 import { markOf, RewrittenCache, rewrittenKey } from "./rewritten-cache.ts";
-
-const PAGE_BYTES = 0x1000;
 
 const { tool: name, options, folder, code, heapRoom } = workerData as RewritingData;
 const tool = nativeTool(name, options);

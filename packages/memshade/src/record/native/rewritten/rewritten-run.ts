@@ -74,7 +74,7 @@ export class RewrittenRun {
       isQuiet,
     });
     substitution.later.exclude(image.path);
-    // A process without a namespace has mapped these files.
+    // A process that could not enter the namespace maps the original files; they are not late files either.
     for (const { file: mapped } of substitution.namespace.mounts) substitution.later.exclude(mapped);
     if (substitution.copy !== undefined) substitution.later.exclude(substitution.copy);
     return new RewrittenRun(substitution, linker);

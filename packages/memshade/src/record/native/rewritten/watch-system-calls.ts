@@ -15,6 +15,7 @@ import {
   RSP,
 } from "../../../code/x64/index.ts";
 import { place, relative } from "../../../code/x64/operands.ts";
+import { PAGE_BYTES } from "../../../ground/bytes/sizes.ts";
 import { SYSTEM_CALL } from "../rewrite/watched-system-calls.ts";
 import { PT_REWRITTEN } from "../rewrite/write-file.ts";
 import { REFUSED } from "../start/launcher.ts";
@@ -60,7 +61,6 @@ const PTRACE_WORDS = [1, 2, 4, 5];
 const [IOVEC_BYTES, IOVEC_LENGTH_AT] = [16, 8];
 /** Offsets in `struct msghdr`. */
 const [MESSAGE_VECTORS_AT, MESSAGE_COUNT_AT] = [16, 24];
-const PAGE_BYTES = 0x1000;
 const PAGE_MASK = -PAGE_BYTES;
 const ELF_MAGIC = 0x464c_457f;
 const [E_PHOFF, E_PHNUM, PROGRAM_HEADER_BYTES] = [32, 56, 56];
@@ -387,7 +387,7 @@ function writesCode(
   });
 }
 
-/** Runs `look` for each of edx vectors at rsi. Its range is from rbx to r8. */
+/** Runs the code of `check` for each of edx vectors at rsi, with the vector's range from rbx to r8. */
 function eachVector(asm: Assembler, { keep, ends }: Pick<Common, "keep" | "ends">, check: () => void): void {
   const next = asm.here();
   asm.put("test", 4, RDX, RDX);
@@ -528,7 +528,7 @@ function hasCode(asm: Assembler, has: Label, hasProgram: Label): void {
   hasCodeOf(asm);
 }
 
-/** Checks one object with r10 program headers at r9 and the bias rdi. */
+/** Writes the check of `hasCode` for one object: r10 program headers at r9, load bias in rdi. */
 function hasCodeOf(asm: Assembler): void {
   const [nothing, isMarked, next, nextSegment, isAny] = Array.from({ length: 5 }, () => asm.label());
   asm.put("mov", 8, RCX, R9);

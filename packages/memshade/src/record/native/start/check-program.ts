@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { realpathSync, statSync } from "node:fs";
 import type { ObjectFile, ObjectSegment } from "../../../code/objects/index.ts";
 import { UserError } from "../../../ground/bytes/errors.ts";
+import { viewOf } from "../../../ground/bytes/numbers.ts";
 import { fileSource, readRegular } from "../../../names/load/file.ts";
 import { loadObject } from "../../../names/load/objects.ts";
 
@@ -59,7 +60,7 @@ export function checkProgram(file: string): NativeProgram {
     );
   const { object } = loadObject(file);
   if (object.type === "core") refuse("it is a core dump, no program; memshade unwind reads it");
-  if (object.kind !== "elf" || object.type === "relocatable") refuse("it is no program");
+  if (object.kind !== "elf" || object.type === "relocatable") refuse("it is not a program");
   if (object.architecture !== "x86_64")
     refuse(`it is for another machine (${machineOf(object)}); programs for x86-64 can be recorded`);
   if (object.addressSize !== 8)
@@ -110,7 +111,7 @@ export function isLibrary(object: ObjectFile): boolean {
   const dynamic = object.programHeaders.find(({ type }) => type === PT_DYNAMIC);
   if (dynamic === undefined) return false;
   const bytes = object.bytesAt(dynamic.address, dynamic.fileSize);
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const view = viewOf(bytes);
   for (let at = 0; at + 16 <= bytes.length; at += 16) {
     if (view.getBigUint64(at, true) !== DT_FLAGS_1) continue;
     return (view.getBigUint64(at + 8, true) & DF_1_PIE) === 0n;

@@ -1,4 +1,5 @@
 import { type ObjectFile, readString } from "../../../code/objects/index.ts";
+import { viewOf } from "../../../ground/bytes/numbers.ts";
 
 const SYMBOL_BYTES = 24;
 const [NAME, SECTION, VALUE] = [0, 6, 8];
@@ -24,7 +25,7 @@ export function dynamicSymbols(object: ObjectFile): DynamicSymbols {
   const defined = new Map<string, number>();
   const wanted = new Set<string>();
   if (symbols === undefined || strings === undefined) return { defined, wanted };
-  const view = new DataView(symbols.buffer, symbols.byteOffset, symbols.byteLength);
+  const view = viewOf(symbols);
   for (let at = SYMBOL_BYTES; at + SYMBOL_BYTES <= symbols.length; at += SYMBOL_BYTES) {
     const nameAt = view.getUint32(at + NAME, true);
     const [first, second, third] = [strings[nameAt], strings[nameAt + 1], strings[nameAt + 2]];

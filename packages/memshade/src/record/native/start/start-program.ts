@@ -233,7 +233,7 @@ function problemOf(path: string): string | undefined {
   const status = tryStatus(path);
   if (typeof status === "string") return status;
   if (status.isDirectory()) return "it is a folder, not a program";
-  if (!status.isFile()) return "it is no regular file";
+  if (!status.isFile()) return "it is not a regular file";
   try {
     accessSync(path, constants.X_OK);
   } catch {

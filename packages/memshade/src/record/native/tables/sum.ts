@@ -1,3 +1,4 @@
+import { viewOf } from "../../../ground/bytes/numbers.ts";
 import { SUM_WORDS } from "../layout.ts";
 
 const SUM_FACTOR = 0x9e3779b1;
@@ -7,7 +8,7 @@ const SUM_FACTOR = 0x9e3779b1;
  * Bytes after the last multiple of four are ignored. `assembly/sum.ts` computes the same sum.
  */
 export function sumOf(bytes: Uint8Array): Uint8Array {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const view = viewOf(bytes);
   const words = new Uint32Array(SUM_WORDS);
   for (let at = 0; at + 4 <= bytes.length; at += 4) {
     const i = (at >>> 2) % SUM_WORDS;

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { ObjectFile } from "../../../code/objects/index.ts";
 import { CFA_RULE, ROW_FLAG, RULE } from "../../../code/unwind/cfi/rule-sets.ts";
 import { UnwindTable } from "../../../code/unwind/index.ts";
+import { viewOf } from "../../../ground/bytes/numbers.ts";
 import { writeWholeFile } from "../../../names/load/whole-file.ts";
 import { cacheFolder, keepingFolder } from "../../host/run/cache-folder.ts";
 import { isOwn, KEPT_MODE } from "../../host/run/own-files.ts";
@@ -131,7 +132,7 @@ export function setTablesSum(bytes: Uint8Array): void {
 
 function isTablesFile(bytes: Uint8Array): boolean {
   if (bytes.length < TABLES_HEAD_BYTES) return false;
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const view = viewOf(bytes);
   if (view.getUint32(TablesHead.magic, true) !== TABLES_MAGIC) return false;
   if (view.getUint32(TablesHead.version, true) !== TABLES_VERSION) return false;
   const sum = bytes.subarray(TablesHead.sum, TablesHead.sum + SUM_BYTES);

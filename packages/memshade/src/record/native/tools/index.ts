@@ -24,6 +24,6 @@ export function shadowBytes({ name, options }: InsertedTool): number {
 }
 
 /** Returns the size of the part of a counts file that inserted code still needs after recording has ended, bytes. */
-export function keptCountsBytes({ name, options }: InsertedTool): number {
+export function usedCountsBytes({ name, options }: InsertedTool): number {
   return nativeTool(name, options).keptBytes ?? 0;
 }

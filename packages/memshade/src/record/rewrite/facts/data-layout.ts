@@ -5,12 +5,12 @@ import {
   segmentAddress,
   type WasmModule,
 } from "../../../code/wasm/index.ts";
+import { WASM_PAGE_BYTES } from "../../../ground/bytes/sizes.ts";
 import { FunctionFact, type ModuleScan } from "./module-scan.ts";
 
 // Layout of a program's initial memory, as linkers make it. A module states only the addresses of segments. The rest
 // follows from globals made by linkers and from constants in allocators.
 
-const PAGE_BYTES = 65_536;
 const HEAP_ALIGNMENT = 16;
 const HEAP_BASE_NAME = /^(.*[/.])?__heap_base$/;
 
@@ -52,7 +52,7 @@ export function heapBaseOfAllocator(
   { minimum, pageSizeLog2 }: MemoryType,
 ): number | undefined {
   const end = minimum * 2 ** pageSizeLog2;
-  const from = Math.max(behindData, end - PAGE_BYTES);
+  const from = Math.max(behindData, end - WASM_PAGE_BYTES);
   let base: number | undefined;
   for (const index of allocators)
     for (let at = firstAddress[index]; at < firstAddress[index + 1]; at++) {

@@ -1,6 +1,6 @@
 import { decodeLocals, functionType, type ValType, type WasmModule } from "../../../code/wasm/index.ts";
+import { grown } from "../../../ground/bytes/columns.ts";
 import { FormatError } from "../../../ground/bytes/errors.ts";
-import { grown } from "../../../ground/bytes/grown.ts";
 
 /** Limit of engines for the locals of a function, parameters included. */
 export const MOST_LOCALS = 50_000;

@@ -13,8 +13,8 @@ import {
 } from "../../../code/wasm/index.ts";
 import { MEMARG_HAS_MEMORY, MEMARG_ORDER } from "../../../code/wasm/memarg.ts";
 import * as Op from "../../../code/wasm/op.generated.ts";
+import { grown } from "../../../ground/bytes/columns.ts";
 import { FormatError } from "../../../ground/bytes/errors.ts";
-import { grown } from "../../../ground/bytes/grown.ts";
 import { readS32Leb, readU32Leb, skipLeb32 } from "../../../ground/bytes/leb128.ts";
 
 export const FunctionFact = {

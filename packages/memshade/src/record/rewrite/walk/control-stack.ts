@@ -1,5 +1,4 @@
-import * as Op from "../../../code/wasm/op.generated.ts";
-import { grown } from "../../../ground/bytes/grown.ts";
+import { grown } from "../../../ground/bytes/columns.ts";
 
 /** Enclosing blocks of the current position, as columns. Entry 0 is the function body. */
 export class ControlStack {
@@ -71,11 +70,6 @@ export class ControlStack {
     const { outermost, top } = this;
     if (top > 0 && outermost[top] < outermost[top - 1]) outermost[top - 1] = outermost[top];
     return outermost[top] === top;
-  }
-
-  /** True if a branch to the block at index `at` leads to its start. */
-  isLoop(at: number): boolean {
-    return this.opcode[at] === Op.LOOP;
   }
 
   notOneBlock(): void {

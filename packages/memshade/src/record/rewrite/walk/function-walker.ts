@@ -471,7 +471,7 @@ function followArithmetic(op: number, pos: number, stack: OperandStack, values: 
   } else if (!subtracts && stack.value[left] === CONSTANT) {
     const base = stack.value[right] || values.fresh(ValueClass.Unknown, NO_LOCAL);
     stack.push(base, (stack.offset[right] + stack.offset[left]) | 0, pos, NO_LOCAL, 0);
-  } else if (op === Op.I32_ADD && stack.value[left] !== 0 && stack.value[right] !== 0) {
+  } else if (op === Op.I32_ADD && stack.value[left] !== 0 && stack.value[right] !== 0)
     stack.push(values.sum(stack, left), 0, pos, NO_LOCAL, 0);
-  } else stack.push(0, 0, pos, NO_LOCAL, 0);
+  else stack.push(0, 0, pos, NO_LOCAL, 0);
 }

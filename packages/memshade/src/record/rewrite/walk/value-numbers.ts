@@ -1,4 +1,4 @@
-import { grown } from "../../../ground/bytes/grown.ts";
+import { grown } from "../../../ground/bytes/columns.ts";
 
 /** Known facts about the address that a value is. */
 export const ValueClass = {

@@ -1,5 +1,6 @@
 import { type FunctionBody, writeOpcodeInto } from "../../../code/wasm/index.ts";
 import * as Op from "../../../code/wasm/op.generated.ts";
+import { partitionPoint } from "../../../ground/bytes/columns.ts";
 import {
   readU32Leb,
   sizeOfU32Leb,
@@ -8,7 +9,6 @@ import {
   writeS64Leb,
   writeU32Leb,
 } from "../../../ground/bytes/leb128.ts";
-import { partitionPoint } from "../../../ground/bytes/partition-point.ts";
 import { MOST_LOCALS } from "../facts/function-locals.ts";
 import type { Insertions } from "./insertions.ts";
 import type { SnippetSink } from "./snippet-sink.ts";

@@ -1,4 +1,4 @@
-import { grown } from "../../../ground/bytes/grown.ts";
+import { grown } from "../../../ground/bytes/columns.ts";
 import type { SnippetSink } from "./snippet-sink.ts";
 
 /**

@@ -176,7 +176,10 @@ export const HOST_KIND_BYTES = 16;
 export const HOST_KINDS = 128;
 export const HOST_PATHS = 512;
 
-/** Bytes of the program's stack that calls of the host took and did not give back: this head, then the takes in order. */
+/**
+ * Bytes of the program's stack that calls of the host took and did not give back: this head, then the takes
+ * in order.
+ */
 export const StackTakes = {
   count: 0,
   /** The highest `count` so far. */
@@ -196,7 +199,7 @@ export const StackTake = {
   caller: 12,
 } as const;
 export const STACK_TAKE_BYTES = 16;
-/** Mover of a take that has none: an exception left the frames of the program. */
+/** Value of `mover` if no function moved the stack pointer: an exception left frames of the program on the stack. */
 export const LEFT_BY_EXCEPTION = 0xffffffff;
 /** Bound on the number of times the host is asked for a stack. */
 export const MOST_STACK_TAKES = 4096;

@@ -1,4 +1,5 @@
 import { UserError } from "../../../ground/bytes/errors.ts";
+import { KIB, MIB, WASM_PAGE_BYTES } from "../../../ground/bytes/sizes.ts";
 import { groupDigits } from "../../../profile/model/counted.ts";
 import type { HostStacks } from "../heap-options.ts";
 import type { ShadowLayout } from "../options.ts";
@@ -13,9 +14,6 @@ import {
 } from "./layout.ts";
 import { placeTables } from "./place-tables.ts";
 
-const KIB = 1024;
-const MIB = KIB * KIB;
-const PAGE_BYTES = 64 * KIB;
 const LARGEST_MEMORY_BYTES = 4096 * MIB;
 const REGION_BYTES = 2 ** REGION_BITS;
 const DIRECTORY_ENTRY_BYTES = 4;
@@ -71,7 +69,7 @@ function checkedCapacity(entries: string, value: number, most: number): number {
  * with 4 GiB leaves room for the other tables. Pages that are never touched cost address space only.
  */
 export function planLayout(wishes: LayoutWishes): ShadowLayout {
-  const coveredBytes = Math.min(LARGEST_MEMORY_BYTES, roundUp(wishes.memoryBytes, PAGE_BYTES));
+  const coveredBytes = Math.min(LARGEST_MEMORY_BYTES, roundUp(wishes.memoryBytes, WASM_PAGE_BYTES));
   const contexts =
     checkedCapacity("calling contexts", wishes.maxContexts ?? DEFAULT_CONTEXTS, MOST_CONTEXTS) + 1;
   const slots = coveredBytes * COUNTERS_PER_BYTE;
@@ -88,13 +86,13 @@ export function planLayout(wishes: LayoutWishes): ShadowLayout {
   const histogramBytes = wishes.histograms ? HISTOGRAM_BYTES : 0;
   const shared = wishes.shared === true;
   const stackBytes = shared ? THREAD_STACK_BYTES * THREAD_STACKS : STACK_BYTES;
-  const room = LARGEST_MEMORY_BYTES - 3 * PAGE_BYTES - records - stackBytes - histogramBytes;
+  const room = LARGEST_MEMORY_BYTES - 3 * WASM_PAGE_BYTES - records - stackBytes - histogramBytes;
   const recordCapacity = Math.min(
     checkedCapacity("live blocks", wishes.maxBlocks ?? DEFAULT_BLOCKS, MOST_BLOCKS) + 1,
     Math.floor(room / RECORD_BYTES),
   );
-  const histograms = roundUp(records + recordCapacity * RECORD_BYTES, PAGE_BYTES);
-  const hostWord = roundUp(histograms + histogramBytes, PAGE_BYTES);
+  const histograms = roundUp(records + recordCapacity * RECORD_BYTES, WASM_PAGE_BYTES);
+  const hostWord = roundUp(histograms + histogramBytes, WASM_PAGE_BYTES);
   const stack = hostWord + STACK_BASE_BYTES;
   return {
     coveredBytes,
@@ -116,7 +114,7 @@ export function planLayout(wishes: LayoutWishes): ShadowLayout {
     stack,
     stackCount: shared ? THREAD_STACKS : 1,
     stackDistance: shared ? THREAD_STACK_BYTES : 0,
-    endBytes: roundUp(hostWord + stackBytes, PAGE_BYTES),
+    endBytes: roundUp(hostWord + stackBytes, WASM_PAGE_BYTES),
   };
 }
 

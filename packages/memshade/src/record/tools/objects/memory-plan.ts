@@ -1,3 +1,4 @@
+import { WASM_PAGE_BYTES } from "../../../ground/bytes/sizes.ts";
 import { type FrameMemory, placeFrameMemory } from "../../contexts/frames/frame-memory.ts";
 import type { InstrumentedInfo, ObjectsOptions } from "../options.ts";
 import { CONTROL_BYTES, COUNTER_BYTES, SAMPLE_BYTES } from "./layout.ts";
@@ -7,7 +8,6 @@ import type { ReferenceBytes } from "./size-model.ts";
 export const MOST_SAMPLES = 32_768;
 const STACKS_BYTES = 1 << 20;
 const INTERVALS_BYTES = 1 << 24;
-const PAGE_BYTES = 65_536;
 /** Default of the mean distance between samples. */
 export const DEFAULT_SAMPLE_BYTES = 512 * 1024;
 
@@ -98,5 +98,5 @@ export function planObjectsLayout({ frames, ...options }: ObjectsPlan): ObjectTa
 
 /** Returns the end of the counters, which is the end of the tool's memory. */
 export function endOfCounters({ counters }: ObjectTablesLayout, count: number): number {
-  return Math.ceil((counters + count * COUNTER_BYTES) / PAGE_BYTES) * PAGE_BYTES;
+  return Math.ceil((counters + count * COUNTER_BYTES) / WASM_PAGE_BYTES) * WASM_PAGE_BYTES;
 }

@@ -77,7 +77,7 @@ interface ObjectsTargets {
 interface Allocation {
   readonly number: number;
   readonly type: number;
-  /** Elements, or NO_LENGTH if only the local has their number. */
+  /** Number of elements; NO_LENGTH if only the local has it. */
   readonly length: number;
   readonly end: number;
 }
@@ -92,7 +92,7 @@ interface SamplingTargets {
   readonly chosen: (type: number) => { readonly call: number; readonly pass: number };
 }
 
-/** A counter of the current function. Its position is decided when the walk of the function has ended. */
+/** Counter of the current function. `end` assigns its address after the walk of the function. */
 interface Counter {
   ofAllocations: boolean;
   place: CounterPlace;
@@ -104,9 +104,9 @@ interface PendingEvent extends Omit<CountedEvent, "counter" | "elements"> {
 }
 
 /**
- * Counts runs of stretches of code in which objects are made or used. All instructions between two points
+ * Counts how often stretches of code that make or use objects run. All instructions between two points
  * where control may enter or leave share a counter. The reader derives the work of an instruction from its
- * immediates. Lengths have a counter for each instruction.
+ * immediates. Each instruction that makes an array has a further counter for the lengths.
  */
 class ObjectsPass implements ToolPass {
   readonly everywhere = true;
@@ -124,7 +124,7 @@ class ObjectsPass implements ToolPass {
   /** Counters in the table so far. */
   counterCount: number;
 
-  /** `taken`: counters in the table that are used otherwise. */
+  /** `taken`: number of counters at the start of the table that have other uses. */
   constructor(targets: ObjectsTargets, taken: number) {
     this.counterCount = FIRST_COUNTER + taken;
     this.#targets = targets;
@@ -202,7 +202,10 @@ class ObjectsPass implements ToolPass {
     this.#frames?.call(callee, isTail, start, end);
   }
 
-  /** Decides the positions of the function's counters. */
+  /**
+   * Assigns an address to each counter of the function: in its frame for allocations if there are frames,
+   * else in the table.
+   */
   end(): void {
     let inFrame = 0;
     for (const counter of this.#counters)

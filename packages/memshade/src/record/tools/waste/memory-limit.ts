@@ -1,4 +1,4 @@
-const MIB = 2 ** 20;
+import { MIB } from "../../../ground/bytes/sizes.ts";
 
 /**
  * Explains why the tool records nothing of a module. `subject` begins the sentence and names the memory whose size it is.

@@ -1,3 +1,4 @@
+import { KIB, LINE_BYTES, MIB, WASM_PAGE_BYTES } from "../../../ground/bytes/sizes.ts";
 import { indexTableBytes } from "../../contexts/frames/index-table.ts";
 import { NODE_BYTES } from "../../contexts/layout.ts";
 import type { WasteOptions } from "../options.ts";
@@ -17,11 +18,6 @@ import {
   VALUES_BYTES,
 } from "./layout.ts";
 
-const KIB = 1024;
-const MIB = KIB * KIB;
-export const PAGE_BYTES = 64 * KIB;
-/** Bytes of a cache line. No record crosses a line. */
-const LINE_BYTES = 64;
 export const LARGEST_MEMORY_BYTES = 4096 * MIB;
 /**
  * Bytes of a record, as shifts. In summary mode they are as short as their fields allow: first reads touch two records
@@ -227,12 +223,12 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
     (hasBlocks ? pathCapacity * PATH_BLOCKS_BYTES + FATES_BYTES : 0) +
     stackBytes;
   const { bytes: perByte, words: wordsPerByte } = wasteBytesPerByte(wishes);
-  const room = LARGEST_MEMORY_BYTES - PAGE_BYTES * 16 - tables;
-  const wanted = Math.ceil(wishes.memoryBytes / PAGE_BYTES) * PAGE_BYTES;
+  const room = LARGEST_MEMORY_BYTES - WASM_PAGE_BYTES * 16 - tables;
+  const wanted = Math.ceil(wishes.memoryBytes / WASM_PAGE_BYTES) * WASM_PAGE_BYTES;
   const isSplit = wanted * (perByte + wordsPerByte) > room;
   const covered = Math.min(
     wanted,
-    Math.floor(room / (isSplit ? perByte : perByte + wordsPerByte) / PAGE_BYTES) * PAGE_BYTES,
+    Math.floor(room / (isSplit ? perByte : perByte + wordsPerByte) / WASM_PAGE_BYTES) * WASM_PAGE_BYTES,
     isSplit ? LARGEST_MEMORY_BYTES / 4 : wanted,
   );
   let end = covered * (isPrecise ? 1 : 2);
@@ -241,12 +237,13 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
     end = at + bytes;
     return at;
   };
-  const placeWords = (isThere: boolean): number => (isThere && !isSplit ? place(covered * 4, PAGE_BYTES) : 0);
+  const placeWords = (isThere: boolean): number =>
+    isThere && !isSplit ? place(covered * 4, WASM_PAGE_BYTES) : 0;
   const writers = placeWords(true);
   const readers = placeWords(isPrecise);
   const seen = 0;
   // The tables lie far above the addresses that a store just above the covered memory could reach.
-  const control = place(CONTROL_BYTES, PAGE_BYTES);
+  const control = place(CONTROL_BYTES, WASM_PAGE_BYTES);
   const layout = {
     covered,
     isSplit,
@@ -256,6 +253,7 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
     control,
     recordShift: shifts.stores,
     loadShift: shifts.loads,
+    // No record crosses a line of the caches.
     stores: place(frames ? NO_RECORDS_BYTES : storeRecords, LINE_BYTES),
     storeCapacity,
     loads: frames ? 0 : place(loadRecords, LINE_BYTES),
@@ -292,7 +290,7 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
     dirty: wishes.opaque ? place(covered / 2 ** DIRTY_LINE_SHIFT) : 0,
     dirtyList: wishes.opaque ? place((covered / 2 ** DIRTY_LINE_SHIFT) * 4) : 0,
   };
-  return { ...layout, endBytes: Math.ceil(end / PAGE_BYTES) * PAGE_BYTES };
+  return { ...layout, endBytes: Math.ceil(end / WASM_PAGE_BYTES) * WASM_PAGE_BYTES };
 }
 
 /**

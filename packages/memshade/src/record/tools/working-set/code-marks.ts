@@ -1,6 +1,6 @@
 import { base64Of, bytesOfBase64 } from "../../../ground/bytes/base64.ts";
+import { partitionPoint } from "../../../ground/bytes/columns.ts";
 import { writeU32Leb } from "../../../ground/bytes/leb128.ts";
-import { partitionPoint } from "../../../ground/bytes/partition-point.ts";
 import type { CodePlaces } from "../../rewrite/write/function-writer.ts";
 
 /** Original offset of code between marked positions. */

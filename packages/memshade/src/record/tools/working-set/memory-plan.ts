@@ -1,11 +1,10 @@
 import { UserError } from "../../../ground/bytes/errors.ts";
+import { LINE_BYTES, WASM_PAGE_BYTES } from "../../../ground/bytes/sizes.ts";
 import { CONTROL_BYTES, Control, SNAPSHOT_BYTES } from "./layout.ts";
 
-const LINE_BYTES = 64;
 /** Lines of 4 GiB, and one that stands for all addresses above. */
 const ADDRESSABLE_LINES = 2 ** 26 + LINE_BYTES;
 const PLANES = 3;
-const PAGE_BYTES = 65536;
 export const STACKS_BYTES = 1 << 20;
 /** Upper bound of how often intervals can be merged in a run. */
 const MOST_DOUBLINGS = 40;
@@ -80,7 +79,7 @@ export function planWorkingSetLayout(wishes: WorkingSetWishes): WorkingSetLayout
     throw new UserError(
       `the number of intervals to keep must be even and between ${FEWEST_INTERVALS} and ${MOST_INTERVALS}`,
     );
-  const coveredBytes = Math.ceil(wishes.memoryBytes / PAGE_BYTES) * PAGE_BYTES;
+  const coveredBytes = Math.ceil(wishes.memoryBytes / WASM_PAGE_BYTES) * WASM_PAGE_BYTES;
   const lines = coveredBytes / LINE_BYTES;
   // Marks of addresses beyond the program's memory, whose access is about to trap, must not reach other tables.
   const written = ADDRESSABLE_LINES;
@@ -88,11 +87,11 @@ export function planWorkingSetLayout(wishes: WorkingSetWishes): WorkingSetLayout
   const history = ADDRESSABLE_LINES * PLANES;
   const pages = history + lines;
   const bigPages = pages + roundUp((coveredBytes / 4096) * 2, 16);
-  const control = roundUp(bigPages + (coveredBytes / PAGE_BYTES) * 2 + 16, 4096);
+  const control = roundUp(bigPages + (coveredBytes / WASM_PAGE_BYTES) * 2 + 16, 4096);
   const records = control + CONTROL_BYTES;
   const recordCapacity = maxIntervals + (maxIntervals / 2) * MOST_DOUBLINGS;
   const stacks = roundUp(records + recordCapacity * SNAPSHOT_BYTES, 16);
-  const locality = roundUp(stacks + STACKS_BYTES, PAGE_BYTES);
+  const locality = roundUp(stacks + STACKS_BYTES, WASM_PAGE_BYTES);
   return {
     lines,
     written,

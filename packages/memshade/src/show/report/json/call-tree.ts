@@ -18,14 +18,49 @@ export interface CallTreeJsonOptions {
   readonly gaps: readonly string[];
 }
 
+/** Call tree, or the tree of callers. */
+interface TreeJson {
+  /** Name and version of the format. */
+  schema: typeof TREE_SCHEMA;
+  version: typeof TREE_VERSION;
+  /** Run, as named on the command line. */
+  input: string;
+  /** Tool: "heap", "waste", "workingset", "objects", or "samples" of native stacks. */
+  tool: string;
+  /** Word of the [measure](glossary.md#measures). */
+  by: string;
+  /** Unit of all values: that of the measure; of samples "count" or "nanoseconds". */
+  unit: string;
+  /** Kind of the nodes: a "site" (a line of a function), or a "function". */
+  group: StackGrouping;
+  /** True if the roots are the locations themselves, with their callers below. */
+  inverted: boolean;
+  /** Total of all roots. */
+  total: number;
+  /** Number of call paths with a value. */
+  paths: number;
+  /** Sentences about everything that the profile does not cover. */
+  notTracked: readonly string[];
+  /** Roots, the largest total first. */
+  roots: readonly JsonNode[];
+  /** Roots left out by `--min`; absent: none. */
+  omitted: JsonNode["omitted"];
+}
+
+/**
+ * Node of a tree. Its `total` is exactly `own` and the totals of its `children`, including the omitted ones.
+ */
 interface JsonNode extends Partial<Omit<StackFrame, "isWord">> {
-  /** Replaces the function for rows that are no code or belong to a library. */
+  /** Replaces the function for nodes that are no code of their own: "the C library", "static data", "no call path". */
   word?: string | undefined;
+  /** Number of locations in the node. */
   places: number;
+  /** Amount with the children, and without them. */
   total: number;
   own: number;
+  /** Callees, or callers if inverted; the largest total first. */
   children: JsonNode[];
-  /** Nodes left out of `children`. */
+  /** Nodes left out of `children` by `--depth` or `--min`. */
   omitted?: { nodes: number; total: number } | undefined;
 }
 
@@ -34,7 +69,7 @@ export function callTreeJson(tree: CallTree, options: CallTreeJsonOptions): stri
   const { input, tool, metric, group, isInverted, gaps, depth = Number.POSITIVE_INFINITY } = options;
   const least = options.least * tree.total;
   const { roots, omitted } = nodesJson(tree.roots, least, depth);
-  return jsonText({
+  const document: TreeJson = {
     schema: TREE_SCHEMA,
     version: TREE_VERSION,
     input,
@@ -48,7 +83,8 @@ export function callTreeJson(tree: CallTree, options: CallTreeJsonOptions): stri
     notTracked: gaps,
     roots,
     omitted,
-  });
+  };
+  return jsonText(document);
 }
 
 function nodesJson(

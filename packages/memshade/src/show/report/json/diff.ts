@@ -11,7 +11,8 @@ import type { PlaceChange, PlaceDiff } from "../../../explain/diff/place-diff.ts
 import { gapsOf } from "../../../explain/measures/gaps.ts";
 import { measure } from "../../../explain/measures/index.ts";
 import type { MeasuredTool, StackFrame } from "../../../explain/measures/measured-stacks.ts";
-import { findingDiffJson } from "./findings.ts";
+import type { Clock } from "../../../profile/model/run.ts";
+import { type FindingDiffJson, findingDiffJson } from "./findings.ts";
 import { createSiteWriter } from "./sites.ts";
 import { jsonText } from "./text.ts";
 
@@ -19,6 +20,7 @@ const DIFF_SCHEMA = "memshade-diff";
 const DIFF_VERSION = 2;
 
 export interface DiffInputs {
+  /** Names of the runs of each side. */
   readonly old: readonly string[];
   readonly new: readonly string[];
 }
@@ -32,6 +34,84 @@ export interface DiffJsonOptions {
   readonly findings?: FindingDiff | undefined;
   /** Sentences about data that cannot be compared. */
   readonly gaps: readonly string[];
+}
+
+/**
+ * Comparison of two runs, or of the medians of several runs a side. Data that two runs do not have in the same meaning is
+ * left out: `redundant` if one had `--pairs`, `workingset` and `share` if intervals have other lengths, `misses` if caches
+ * have other sizes.
+ */
+interface DiffJson extends DiffRowsJson {
+  /** Name and version of the format. */
+  schema: typeof DIFF_SCHEMA;
+  version: typeof DIFF_VERSION;
+  /** Tool, of a comparison of waste or working sets; absent for the heap. */
+  tool?: MeasuredTool;
+  /** Runs, as named on the command line; several names of a side have commas between them. */
+  old: string;
+  new: string;
+  /** Names of the runs, if a side has several. */
+  runs?: DiffInputs | undefined;
+  /** Word of the compared [measure](glossary.md#measures), also if it was requested by another word. */
+  by: string;
+  /** Unit of `change`. */
+  unit: string;
+  /** Kind of the rows. */
+  group: "path" | "site" | "function";
+  /** Clocks of both runs, of the heap. */
+  clock?: { readonly old: Clock; readonly new: Clock };
+  /** Sentences about everything that the profiles do not cover. */
+  notTracked: { readonly old: readonly string[]; readonly new: readonly string[] };
+  /** Findings of all tools that both runs have. */
+  findings?: FindingDiffJson | undefined;
+}
+
+interface DiffRowsJson {
+  /** Totals of each measure that both runs know, by its word. */
+  totals: { [word: string]: DiffValueJson };
+  /** Changes, the largest first; those within the spread of the runs last. */
+  rows: readonly DiffRowJson[];
+  /** Number of rows left out by `-n`. */
+  rowsOmitted: number;
+  /** Groups with the same value in both. */
+  unchanged: number;
+}
+
+interface DiffRowJson {
+  /** Occurrence of the group: in both runs, or in one alone. */
+  kind: "changed" | "new" | "gone";
+  /** New value minus old value. */
+  change: number;
+  /** Values of each measure, by its word; 0 if a run lacks the group. */
+  values: { [word: string]: DiffValueJson };
+  /**
+   * Site of each run, or null if it lacks the group. In comparisons of waste and working sets: `path`, frames from the
+   * program's own outwards.
+   */
+  old: unknown;
+  new: unknown;
+}
+
+interface DiffValueJson {
+  /** Values of the runs; medians of several. */
+  readonly old: number;
+  readonly new: number;
+  /** Smallest and largest value of the runs of a side, if there are several. */
+  readonly oldRange?: readonly [number, number];
+  readonly newRange?: readonly [number, number];
+  /** True if these ranges overlap. */
+  readonly isWithinSpread?: boolean;
+}
+
+/** Comparison of the records of several tools, without `--tool` and `--by`. */
+interface RunDiffJson extends Pick<DiffJson, "old" | "new" | "runs"> {
+  /** Name and version of the format. */
+  schema: "memshade-run-diff";
+  version: 1;
+  /** Findings of all tools that both runs have. */
+  findings: FindingDiffJson;
+  /** Comparison of each tool (`heap`, `waste`, `workingset`), by its name. */
+  tools: { readonly [tool: string]: unknown };
 }
 
 /** Returns the names of the runs; if a side has several, `runs` lists them. */
@@ -62,7 +142,7 @@ export function diffJson(
   );
   const [older, newer] = [old.runs[0]!.profile.description, now.runs[0]!.profile.description];
   const gapsIn = ({ runs }: HeapSide) => [...new Set(runs.flatMap(({ profile }) => gapsOf(profile)))];
-  return jsonText({
+  const document: DiffJson = {
     schema: DIFF_SCHEMA,
     version: DIFF_VERSION,
     ...inputsJson(inputs),
@@ -82,7 +162,8 @@ export function diffJson(
       },
     }),
     findings: findings && findingDiffJson(findings),
-  });
+  };
+  return jsonText(document);
 }
 
 /** Formats a comparison of several tools' records as one document (docs/report-json.md). */
@@ -91,13 +172,14 @@ export function runDiffJson(
   findings: FindingDiff,
   tools: Readonly<Record<string, unknown>>,
 ): string {
-  return jsonText({
+  const document: RunDiffJson = {
     schema: "memshade-run-diff",
     version: 1,
     ...inputsJson(inputs),
     findings: findingDiffJson(findings),
     tools,
-  });
+  };
+  return jsonText(document);
 }
 
 type KeyedChange = Change<{ readonly id: string }>;
@@ -112,7 +194,7 @@ interface Compared<Side> {
 }
 
 /** Returns totals and rows of a comparison, the largest change first (docs/report-json.md). */
-function diffRowsJson<Side>({ pairs, changes, by, most, describe }: Compared<Side>) {
+function diffRowsJson<Side>({ pairs, changes, by, most, describe }: Compared<Side>): DiffRowsJson {
   const ranking = rankChanges(by);
   const sideOf = (side: "old" | "new", value: Side | undefined) =>
     value === undefined ? null : describe(side, value);
@@ -137,18 +219,18 @@ function diffRowsJson<Side>({ pairs, changes, by, most, describe }: Compared<Sid
  * Adds the smallest and largest value of each side to medians of several runs, and a flag for changes within
  * these.
  */
-function totalJson(change: KeyedChange) {
+function totalJson(change: KeyedChange): DiffValueJson {
   const { total, spread } = change;
   if (spread === undefined) return total;
   const { old: oldRange, new: newRange } = spread.total;
   return { ...total, oldRange, newRange, isWithinSpread: isTotalWithinSpread(change) };
 }
 
-function valueJson(change: KeyedChange, row: number) {
+function valueJson(change: KeyedChange, row: number): DiffValueJson {
   const { old, new: now, spread } = change;
-  const value = { old: old[row], new: now[row] };
+  const value = { old: old[row]!, new: now[row]! };
   if (spread === undefined) return value;
-  const rangeOf = ({ low, high }: Range) => [low[row], high[row]];
+  const rangeOf = ({ low, high }: Range) => [low[row]!, high[row]!] as const;
   return {
     ...value,
     oldRange: rangeOf(spread.old),
@@ -171,7 +253,7 @@ export function placeDiffJson(
   change: PlaceChange,
   { tool, inputs, notTracked, rows, findings }: PlaceDiffJsonOptions,
 ): string {
-  return jsonText({
+  const document: DiffJson = {
     schema: DIFF_SCHEMA,
     version: DIFF_VERSION,
     tool,
@@ -188,7 +270,8 @@ export function placeDiffJson(
       describe: (side, place) => ({ path: diff[side][place]!.path.map(frameJson) }),
     }),
     findings: findings && findingDiffJson(findings),
-  });
+  };
+  return jsonText(document);
 }
 
 function frameJson({

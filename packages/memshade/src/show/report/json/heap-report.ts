@@ -1,4 +1,8 @@
-import { lifetimeHistogram, sizeHistogram } from "../../../explain/analyses/block-histograms.ts";
+import {
+  type BlockHistogram,
+  lifetimeHistogram,
+  sizeHistogram,
+} from "../../../explain/analyses/block-histograms.ts";
 import type { BlockMeasure } from "../../../explain/analyses/block-measure.ts";
 import { draggedBlocks } from "../../../explain/analyses/dragged-blocks.ts";
 import { areAccessesCut } from "../../../explain/analyses/granule-accesses.ts";
@@ -15,14 +19,31 @@ import type { Finding } from "../../../explain/findings/index.ts";
 import { gapsOf } from "../../../explain/measures/gaps.ts";
 import { measure } from "../../../explain/measures/index.ts";
 import { amountsOf, rank } from "../../../explain/measures/ranking.ts";
-import type { HeapProfile } from "../../../profile/model/heap-profile.ts";
+import type { BlockCapacity, BlockGrowth } from "../../../profile/model/growth.ts";
+import type { HeapProfile, ModuleKnowledge } from "../../../profile/model/heap-profile.ts";
 import { knowsField } from "../../../profile/model/known-fields.ts";
-import { type HotColdThresholds, LLVM_THRESHOLDS } from "../../../profile/model/memprof/hot-cold.ts";
-import { describeFrame } from "../frames.ts";
-import { findingsJson } from "./findings.ts";
-import { presenceJson } from "./presence.ts";
-import { createSiteWriter } from "./sites.ts";
-import { staticDataJson } from "./static-data.ts";
+import {
+  type AllocationType,
+  type HotColdThresholds,
+  LLVM_THRESHOLDS,
+} from "../../../profile/model/memprof/hot-cold.ts";
+import type { BlockDrag } from "../../../profile/model/over-time/drag.ts";
+import type { HeapIntervals, InstanceHeap } from "../../../profile/model/over-time/heap-intervals.ts";
+import type {
+  Clock,
+  CounterMode,
+  RunAllocator,
+  RunChild,
+  RunEnd,
+  RunHeap,
+  RunHost,
+  RunThreads,
+} from "../../../profile/model/run.ts";
+import { describeFrame, type FrameDescription } from "../frames.ts";
+import { type FindingJson, findingsJson } from "./findings.ts";
+import { type PresenceJson, presenceJson } from "./presence.ts";
+import { createSiteWriter, type JsonSite } from "./sites.ts";
+import { type StaticDataJson, staticDataJson } from "./static-data.ts";
 import { jsonTextPieces, LazyArray } from "./text.ts";
 
 export const REPORT_SCHEMA = "memshade-report";
@@ -39,6 +60,230 @@ export interface HeapReportJsonOptions {
   readonly statics?: StaticsReport | undefined;
 }
 
+interface HeapReportJson {
+  /** Name and version of the format. */
+  schema: typeof REPORT_SCHEMA;
+  version: typeof REPORT_VERSION;
+  /** Run, as named on the command line. */
+  input: string;
+  /** Short name of the program, and its command; null for a raw file alone. */
+  program: string | null;
+  command: readonly string[] | null;
+  /** Version of memshade that recorded the run, if known. */
+  recordedBy: string | null;
+  /** [Tool](importing.md) that wrote the file: "DHAT", "pprof" or "heaptrack"; absent for memshade's own. */
+  importedFrom?: string;
+  /** End of the program, if known. */
+  end: RunEnd | null;
+  /** Child processes with runs of their own, with `--trace-children`. */
+  children?: readonly RunChild[];
+  /** Clock of all times. */
+  clock: Clock;
+  /** Precision of access counts: exact per block ("merged"), exact per granule ("exact"). */
+  counters: CounterMode | null;
+  /** Bytes of a granule. */
+  granuleBytes: number;
+  /** Version of the raw profile. */
+  rawVersion: number;
+  /** Memory of the profiler, as far as known. */
+  presence: PresenceJson | null;
+  /**
+   * Call paths that continue [in JavaScript](javascript-callers.md): calls with allocations whose callers were recorded
+   * (`asked`), and the others (`leftOut`). null: callers were not recorded.
+   */
+  hostStacks: { readonly mode: RunHost["mode"]; readonly asked: number; readonly leftOut: number } | null;
+  /** Sentences about everything that the profile does not cover. Read these first. */
+  notTracked: readonly string[];
+  /** Amounts removed by each suppression; null without suppressions. */
+  suppressed: readonly SuppressedJson[] | null;
+  /** Modules or objects whose code ran. */
+  modules: readonly ModuleJson[];
+  /** Figures of the whole run. The sums over all `sites` equal them, unless `notTracked` says otherwise. */
+  totals: HeapTotalsJson;
+  /** Findings; absent within the report of several tools. */
+  summary?: readonly FindingJson[] | undefined;
+  /** All blocks of some kinds. */
+  findings: {
+    /** Blocks live at the end. */
+    leaks: BlocksJson | null;
+    /** Blocks neither read nor written. */
+    neverAccessed: BlocksJson | null;
+    /** Blocks written but never read. */
+    writtenNeverRead: BlocksJson | null;
+    /** Temporary blocks; their bytes are the mean size of their site times their number. */
+    temporary: BlocksJson | null;
+    /** Blocks kept too long after their [last access](concepts.md#drag). */
+    dragged: BlocksJson | null;
+  };
+  /** Heap over time; null if it was not recorded. */
+  overTime: HeapOverTimeJson | null;
+  /** Static data; absent if it was not recorded. */
+  staticData?: StaticDataJson | undefined;
+  /** Blocks by size (bytes) and by lifetime (units of the clock); null if unknown. */
+  histograms: { size: BlockHistogram | null; lifetime: BlockHistogram | null };
+  /** LLVM's classification of the allocation calls; null if lifetimes are not in milliseconds. */
+  hotCold: HotColdJson | null;
+  /** Call paths, most allocated bytes first. */
+  sites: LazyArray<JsonSite>;
+  /** Number of sites left out by `-n`. */
+  sitesOmitted: number;
+}
+
+/** Module of a program, or object of a native program. */
+interface ModuleJson {
+  /** Name of the module, and its file if known. */
+  name: string;
+  path: string | null;
+  /** Build id, hexadecimal. */
+  buildId: string;
+  /** PC of the first code byte, hexadecimal. */
+  start: string;
+  /** Number of instances. */
+  instances: number | null;
+  /** Size of the file. */
+  bytes: number | null;
+  /** Some functions that the module exports, if no file is known to contain it. */
+  exports: readonly string[] | null;
+  /** Allocator of the module; null for a raw file alone. */
+  allocator: RunAllocator | null;
+  /** Debug information of an object of a native program, of raw files: functions and lines, functions alone, or none. */
+  knows?: ModuleKnowledge;
+}
+
+/** Figures of the whole heap. null: the profile does not know. */
+interface HeapTotalsJson {
+  /** Allocated blocks, and their bytes. */
+  allocations: number | null;
+  allocatedBytes: number | bigint | null;
+  /** Accesses to live blocks. */
+  heapAccesses: number | bigint | null;
+  /** True if counters may have overflowed: there may have been more accesses. */
+  heapAccessesAtLeast?: true;
+  /** Freed blocks. */
+  frees: number | null;
+  /** Live bytes and blocks at the moment of most bytes. */
+  peakBytes: number | null;
+  peakBlocks: number | null;
+  /** Live bytes and blocks at the end. */
+  liveBytes: number | null;
+  liveBlocks: number | null;
+  /** Counted accesses elsewhere in memory. */
+  otherAccesses: number | null;
+  /** Allocations by name of the thread, of native programs. */
+  threads?: readonly RunThreads[];
+  /** Part of `otherAccesses` between the first data segment and the heap; null if this range is unknown. */
+  staticAccesses: number | null;
+  /** Memory that the profiler itself touched. */
+  profilerBytes: number | null;
+  /** Drag, growth and capacity of all sites together. */
+  drag: BlockDrag | null;
+  /** Allocations without room in the bounded tables: of further call paths, and without a record. */
+  overflow: RunHeap["overflow"] | null;
+  /** Live blocks by reachability; null if lost blocks were not searched. */
+  reach: ReachJson | null;
+  /** Growth and capacity of all sites together. */
+  growth: BlockGrowth | null;
+  capacity: BlockCapacity | null;
+}
+
+/** Live blocks by [reachability](concepts.md#lost-or-still-reachable). Kinds that occur add up to all live blocks. */
+interface ReachJson {
+  /** True if the host may have addresses of lost blocks. */
+  hostMayHold: boolean;
+  /** Amount of each kind: lost, indirectly and possibly lost, still reachable, suppressed, not examined. */
+  definite?: BlockAmountJson;
+  indirect?: BlockAmountJson;
+  possible?: BlockAmountJson;
+  reachable?: BlockAmountJson;
+  suppressed?: BlockAmountJson;
+  unknown?: BlockAmountJson;
+}
+
+interface BlockAmountJson {
+  /** Number and total size of the blocks. */
+  bytes: number;
+  blocks: number;
+}
+
+/** Blocks that an analysis found. */
+interface BlocksJson {
+  /** Number and total size of all blocks found. */
+  blocks: number | null;
+  bytes: number;
+  /** True if the profile does not show all of them: there are at least so many. */
+  atLeast: boolean;
+  /** Call paths with such blocks, most bytes first. */
+  sites: LazyArray<{ stackIds: string[]; blocks: number | null; bytes: number }>;
+}
+
+/** Amounts removed by a suppression. */
+interface SuppressedJson {
+  /** Name of the suppression, and the reason given for it. */
+  name: string;
+  reason: string | null;
+  /** Position of the suppression, such as `leaks.supp:3`. */
+  place: string;
+  /** Removed blocks, and their bytes. */
+  blocks: number;
+  bytes: number;
+}
+
+/** Heap over time: the record of heapintervals.json, with phases. */
+interface HeapOverTimeJson extends Pick<HeapIntervals, "unit" | "otherInstances"> {
+  /** Instances that allocated most. */
+  instances: readonly HeapInstanceJson[];
+}
+
+interface HeapInstanceJson extends InstanceHeap {
+  /** Phases of the instance. */
+  phases: readonly HeapPhaseJson[];
+}
+
+/** Consecutive intervals in which the same part of the program works. */
+interface HeapPhaseJson {
+  /** First and last interval. */
+  first: number;
+  last: number;
+  /** Allocations before the phase, and up to its end. */
+  start: number;
+  end: number;
+  /** Live bytes: mean and largest. */
+  meanBytes: number;
+  peakBytes: number;
+  /** Function that works; null if unknown. */
+  name: string | null;
+  /** Part of the intervals that end in the function, 0…1. */
+  agreement: number;
+  /** Key of the most frequent allocation; null if unknown. */
+  stackId: string | null;
+}
+
+/** Classification of all allocation calls by LLVM's rule. */
+interface HotColdJson {
+  /** Limits of the classification. */
+  thresholds: HotColdThresholds;
+  /** Allocation calls, most bytes first. */
+  sites: readonly HotColdSiteJson[];
+}
+
+interface HotColdSiteJson extends TypeTotals {
+  /** Type of the call; "ambiguous" if its call paths differ. */
+  type: AllocationType | "ambiguous";
+  /** Frame of the call. */
+  frame: FrameDescription;
+  /** Contexts, blocks and bytes of each type. */
+  byType: { [type: string]: TypeTotals };
+  /** Shortest ends of call paths that distinguish the types, each with its type and figures. */
+  deciding: readonly DecidingPathJson[];
+}
+
+interface DecidingPathJson extends TypeTotals {
+  /** Type of the contexts. */
+  type: AllocationType;
+  /** Frames, innermost first. */
+  frames: readonly FrameDescription[];
+}
+
 /** Yields the report of a heap profile as JSON (docs/report-json.md), in pieces. */
 export function heapReportJsonPieces(
   profile: HeapProfile,
@@ -52,7 +297,7 @@ export function heapReportJsonPieces(
     amountsOf(measure("left"), { heap: profile }, groups);
   const ranking = rankAll(order?.values ?? new Float64Array(groups.length));
   const shown = ranking.slice(0, rows);
-  return jsonTextPieces({
+  const report: HeapReportJson = {
     schema: REPORT_SCHEMA,
     version: REPORT_VERSION,
     input,
@@ -99,10 +344,11 @@ export function heapReportJsonPieces(
         : null,
     sites: mapped(shown, createSiteWriter(profile, groups)),
     sitesOmitted: ranking.length - shown.length,
-  });
+  };
+  return jsonTextPieces(report);
 }
 
-function totalsOf(profile: HeapProfile): object {
+function totalsOf(profile: HeapProfile): HeapTotalsJson {
   const { description } = profile;
   const { totals } = description;
   const { allocations, allocatedBytes, heapAccesses } = heapTotals(profile);
@@ -111,7 +357,7 @@ function totalsOf(profile: HeapProfile): object {
     allocatedBytes: knowsField(profile, "totalSize") ? allocatedBytes : null,
     heapAccesses:
       knowsField(profile, "totalAccessCount") || description.importedFrom === undefined ? heapAccesses : null,
-    ...(areAccessesCut(profile) ? { heapAccessesAtLeast: true } : {}),
+    ...(areAccessesCut(profile) ? { heapAccessesAtLeast: true as const } : {}),
     frees: totals?.frees ?? null,
     peakBytes: totals?.peakBytes ?? null,
     peakBlocks: totals?.peakBlocks ?? null,
@@ -130,7 +376,7 @@ function totalsOf(profile: HeapProfile): object {
 }
 
 /** Returns the blocks that an analysis found, per call path, most bytes first. */
-function findingOf(profile: HeapProfile, finding: BlockMeasure | undefined): object | null {
+function findingOf(profile: HeapProfile, finding: BlockMeasure | undefined): BlocksJson | null {
   if (finding === undefined) return null;
   const groups = groupContexts(profile, "path");
   const bytes = sumByGroup(groups, finding.bytes);
@@ -147,7 +393,7 @@ function findingOf(profile: HeapProfile, finding: BlockMeasure | undefined): obj
   };
 }
 
-function mapped(groups: readonly number[], make: (group: number) => object): LazyArray {
+function mapped<Value>(groups: readonly number[], make: (group: number) => Value): LazyArray<Value> {
   function* values() {
     for (const group of groups) yield make(group);
   }
@@ -160,7 +406,7 @@ function rankAll(values: Float64Array): number[] {
 }
 
 /** Returns live amounts by kind; null if lost blocks were not searched. */
-function reachJson(profile: HeapProfile): object | null {
+function reachJson(profile: HeapProfile): ReachJson | null {
   const amounts = liveByKind(profile);
   if (amounts === undefined) return null;
   return {
@@ -170,7 +416,7 @@ function reachJson(profile: HeapProfile): object | null {
 }
 
 /** Returns the amounts removed by each suppression; null without suppressions. */
-function suppressedJson({ description: { suppressed } }: HeapProfile): object[] | null {
+function suppressedJson({ description: { suppressed } }: HeapProfile): SuppressedJson[] | null {
   if (suppressed === undefined) return null;
   return suppressed.map(({ suppression: { name, reason, place }, ...amounts }) => ({
     name,
@@ -181,14 +427,17 @@ function suppressedJson({ description: { suppressed } }: HeapProfile): object[] 
 }
 
 /** Returns the classification of all allocation calls, with the limits used. */
-export function hotColdJson(profile: HeapProfile, thresholds: HotColdThresholds): object {
+export function hotColdJson(profile: HeapProfile, thresholds: HotColdThresholds): HotColdJson {
   return {
     thresholds,
     sites: classifySites(profile, thresholds).map((site) => siteJson(profile, site)),
   };
 }
 
-function siteJson(profile: HeapProfile, { frame, type, totals, byType, deciding }: ClassifiedSite): object {
+function siteJson(
+  profile: HeapProfile,
+  { frame, type, totals, byType, deciding }: ClassifiedSite,
+): HotColdSiteJson {
   return {
     type,
     frame: describeFrame(profile, frame),
@@ -206,7 +455,7 @@ function siteJson(profile: HeapProfile, { frame, type, totals, byType, deciding 
  * Returns the heap over time as JSON (docs/report-json.md): the run's record, with the phases of each
  * instance.
  */
-export function overTimeJson(profile: HeapProfile): object | null {
+export function overTimeJson(profile: HeapProfile): HeapOverTimeJson | null {
   const { overTime } = profile;
   if (overTime === undefined) return null;
   const { unit, instances, otherInstances } = overTime;
@@ -217,7 +466,7 @@ export function overTimeJson(profile: HeapProfile): object | null {
   };
 }
 
-function phasesJson(profile: HeapProfile, instance: Parameters<typeof heapPhases>[1]): object[] {
+function phasesJson(profile: HeapProfile, instance: Parameters<typeof heapPhases>[1]): HeapPhaseJson[] {
   const { phases, contexts } = heapPhases(profile, instance);
   return phases.map(({ first, last, start, end, mean, peak, name, agreement, stack }) => ({
     first,

@@ -3,12 +3,13 @@ import {
   binStart,
   COMMON_CACHES,
   FootprintCurve,
-  LINE_BYTES,
   type MissRatioCurve,
+  type Summary,
   shardsCurve,
   summarize,
   ValueHistogram,
 } from "../../../explain/analyses/locality.ts";
+import { LINE_BYTES } from "../../../ground/bytes/sizes.ts";
 import type { LocalityRecord } from "../../../profile/model/working-set/working-set.ts";
 
 function histogramOf(entries: readonly (readonly [number, number])[]): ValueHistogram {
@@ -60,8 +61,75 @@ export function footprintOf(locality: LocalityRecord): { references: number; lin
   return points;
 }
 
+/** Curves of locality, as estimates for the whole run. */
+export interface CurvesJson {
+  /** Method of sampling. */
+  method: "SHARDS";
+  /** Part of the lines that was sampled at the end. */
+  rate: number;
+  /** All references. */
+  references: number;
+  /** Distinct lines. */
+  lines: number;
+  /** Miss ratio of LRU caches of growing size. */
+  missRatio: MissRatioJson[];
+  /** Miss ratio of common caches. */
+  caches: (MissRatioJson & { name: string })[];
+  /** Distances between references to the same line, in distinct lines. */
+  reuseDistance: ReuseJson;
+  /** Times between references to the same line, in references. */
+  reuseTime: ReuseJson;
+  /** Mean number of distinct lines in windows of so many references. */
+  footprint: { references: number; lines: number }[];
+  /** Instructions with most misses in one cache. */
+  sites: MissSitesJson;
+}
+
+interface MissRatioJson {
+  /** Size of the cache. */
+  lines: number;
+  bytes: number;
+  /** Part of the references that misses, 0…1. */
+  missRatio: number;
+}
+
+/** Histogram of followed values, with their mean, median and standard deviation. */
+interface ReuseJson extends Summary {
+  /** Unit of the values. */
+  unit: "lines" | "references";
+  /** Bins: smallest value, and number of references. */
+  bins: { from: number; references: number }[];
+}
+
+interface MissSitesJson {
+  /** Size of the cache, and all its misses. */
+  cacheBytes: number;
+  misses: number;
+  /** Instructions, most misses first. */
+  rows: MissSiteJson[];
+  /** Number of instructions left out. */
+  rowsOmitted: number;
+}
+
+interface MissSiteJson {
+  /** Function, and its index; null for bulk instructions. */
+  function: string | null;
+  functionIndex: number | null;
+  /** Offset in the original code section payload. */
+  offset: number | null;
+  /** Source position. */
+  file: string | null;
+  line: number | null;
+  /** References, misses, and first references to a line. */
+  references: number;
+  misses: number;
+  cold: number;
+  /** Part of all misses, 0…1. */
+  part: number;
+}
+
 /** Returns curves and histograms as JSON: sizes in lines and bytes, ratios from 0 to 1. */
-export function localityJson(locality: LocalityRecord) {
+export function localityJson(locality: LocalityRecord): CurvesJson {
   const { rate } = locality;
   const curve = missRatioCurve(locality);
   const distances = histogramOf(locality.distances);
@@ -84,7 +152,7 @@ export function localityJson(locality: LocalityRecord) {
 }
 
 /** Returns the instructions with most misses, as estimates for the whole run. */
-export function localitySites(locality: LocalityRecord) {
+export function localitySites(locality: LocalityRecord): MissSitesJson {
   const { rate, sites, sitesAtLines } = locality;
   const misses = sites.reduce((sum, site) => sum + site.misses, locality.otherSites.misses);
   return {

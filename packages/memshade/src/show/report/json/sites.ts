@@ -17,33 +17,42 @@ import { siteColumn } from "../../../profile/model/known-fields.ts";
 import { combineMibs, type Mib } from "../../../profile/model/mib.ts";
 import type { BlockDrag } from "../../../profile/model/over-time/drag.ts";
 import { REACH_FIELDS } from "../../../profile/model/reach-fields.ts";
+import type { RunSite } from "../../../profile/model/run.ts";
 import { placeFramesOfContext, siteFrameOfContext } from "../../../profile/model/site-frame.ts";
 import { framesOfContext } from "../../../profile/model/stacks.ts";
 import { describeFrame, type FrameDescription } from "../frames.ts";
 
 const OF_REACH: ReadonlySet<SiteField> = new Set(REACH_FIELDS);
 
-/** MemProf's fields of the blocks, further counts of the run, and the call path of the allocation. */
+/**
+ * All blocks of one call path, or of one row of a ranking. The first fields are those of MemProf's allocation block;
+ * averages are a total divided by `allocCount`. null: the profile does not know.
+ */
 export type JsonSite = Omit<Mib, "accessHistogram" | "histogram"> & {
-  [Field in SiteField]: number | null;
+  [Field in keyof Pick<RunSite, SiteField>]-?: number | null;
 } & {
+  /** Keys of the combined contexts in the raw profile; without a run, numbers of call paths. */
   stackIds: string[];
-  /** null: not recorded. */
+  /** Blocks freed at most one clock unit after their allocation. A lower bound, unless the run counted them. */
   temporaryBlocks: number | null;
-  /** Present if the profile has them. */
+  /** Bytes read from the blocks and written to them; only in profiles of DHAT, which lack accesses. */
   readBytes?: number;
   writtenBytes?: number;
-  /** Absent if no block was kept after its last access. */
+  /** [Drag](concepts.md#drag) of the blocks; absent if unknown. */
   drag?: BlockDrag;
+  /** [Growth](concepts.md#growth) of the blocks; null if it was not followed. */
   growth: BlockGrowth | null;
+  /** Use of large blocks; null if it was not followed. */
   capacity: BlockCapacity | null;
+  /** Accesses per 8-byte granule of all blocks together, granule 0 first; only with exact counters. */
   accessHistogramValues?: bigint[];
   /** True if counters overflowed: numbers of accesses are lower bounds. */
   accessesAtLeast?: true;
-  /** True if part of the figures was distributed over sampled JavaScript callers. */
+  /** True if part of the figures was distributed over sampled [callers in JavaScript](javascript-callers.md). */
   isEstimated?: true;
-  /** Margins of error of such figures at 95 % confidence, by name; absent if nothing was distributed. */
+  /** Margins of error of such figures at 95 % confidence, by name. Fields without a margin were counted. */
   margins?: { [field: string]: number };
+  /** Call path, innermost first; empty if none was recorded. */
   stack: FrameDescription[];
   /** Index into `stack` of the frame that names the site: the first of the program's own code. */
   siteFrame: number;

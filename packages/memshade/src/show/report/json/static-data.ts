@@ -1,7 +1,33 @@
 import type { StaticObject, StaticsReport } from "../../../explain/analyses/statics.ts";
 
+/** Accessed static data. */
+export interface StaticDataJson
+  extends Pick<StaticsReport, "bytes" | "untouchedBytes" | "unreadBytes" | "accesses" | "elsewhere"> {
+  /** True if counters may have overflowed: there may have been more accesses. */
+  readonly accessesAtLeast?: true;
+  /** Objects, the most accessed first. */
+  readonly objects: readonly StaticObjectJson[];
+  /** Number of objects left out by `-n`. */
+  readonly objectsOmitted: number;
+}
+
+/** Variable, literal, unnamed stretch of data, or a few bytes that several of them share. */
+interface StaticObjectJson
+  extends Pick<
+    StaticObject,
+    "module" | "kind" | "name" | "bytes" | "accesses" | "use" | "untouchedBytes" | "unreadBytes"
+  > {
+  /** Linker's name, if `name` is a different one. */
+  readonly linkageName?: string;
+  /** Declaration, if known. */
+  readonly file?: string;
+  readonly line?: number;
+  /** Address, hexadecimal. */
+  readonly address: string;
+}
+
 /** Returns static data as a part of the heap's report (docs/report-json.md). */
-export function staticDataJson(statics: StaticsReport, rows: number | undefined): object {
+export function staticDataJson(statics: StaticsReport, rows: number | undefined): StaticDataJson {
   const { bytes, untouchedBytes, unreadBytes, accesses, elsewhere, atLeast, objects } = statics;
   const shown = objects.slice(0, rows);
   return {
@@ -9,7 +35,7 @@ export function staticDataJson(statics: StaticsReport, rows: number | undefined)
     untouchedBytes,
     unreadBytes,
     accesses,
-    ...(atLeast ? { accessesAtLeast: true } : {}),
+    ...(atLeast ? { accessesAtLeast: true as const } : {}),
     elsewhere,
     objects: shown.map(staticObjectJson),
     objectsOmitted: objects.length - shown.length,
@@ -25,7 +51,7 @@ export function staticObjectJson({
   members,
   isBrought: _,
   ...object
-}: StaticObject): object {
+}: StaticObject): StaticObjectJson {
   return {
     ...object,
     ...(linkageName === undefined ? {} : { linkageName }),

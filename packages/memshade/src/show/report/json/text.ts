@@ -1,8 +1,8 @@
 /** An array whose values are created one by one while they are written. */
-export class LazyArray {
-  readonly values: Iterable<unknown>;
+export class LazyArray<Value = unknown> {
+  readonly values: Iterable<Value>;
 
-  constructor(values: Iterable<unknown>) {
+  constructor(values: Iterable<Value>) {
     this.values = values;
   }
 }

@@ -10,12 +10,90 @@ import {
 } from "../../../explain/measures/measured-stacks.ts";
 import type { Ranking } from "../../../explain/measures/ranking.ts";
 import { firstRowOf } from "../../../explain/measures/waste.ts";
+import type { Clock } from "../../../profile/model/run.ts";
+import type { WasteValue } from "../../../profile/model/waste.ts";
 import { createSiteWriter } from "./sites.ts";
 import { staticObjectJson } from "./static-data.ts";
 import { jsonText } from "./text.ts";
 
 export const TOP_SCHEMA = "memshade-top";
 export const TOP_VERSION = 2;
+
+/** Ranking of call paths, sites or functions. */
+interface TopJson {
+  /** Name and version of the format. */
+  schema: typeof TOP_SCHEMA;
+  version: typeof TOP_VERSION;
+  /** Run, as named on the command line. */
+  input: string;
+  /** Tool: "heap", "waste", "workingset", "objects", or "statics" for static data. */
+  tool: MeasuredTool;
+  /** Word of the [measure](glossary.md#measures), also if it was requested by another word; or "dead-pairs", "silent-pairs", "redundant-pairs". */
+  by: string;
+  /** Unit of `value`: "bytes", "blocks", "accesses", …, "accessesPerByte", "part" (0…1), or the clock's unit. */
+  unit: string | undefined;
+  /** Kind of the rows. "pair": two locations. */
+  group: "path" | "site" | "function" | "pair";
+  /** Order of the rows; "smallest" with `--reverse`. */
+  order: "largest" | "smallest";
+  /** Clock of the heap. */
+  clock?: Clock | undefined;
+  /** Sentences about everything that the profile does not cover. */
+  notTracked: readonly string[];
+  /** Sentence about the amounts of this run. */
+  remark?: string | undefined;
+  /** Amount of the whole run; null if values do not add up. */
+  total: number | null;
+  /** Part of the total that no row has. */
+  rest: number | null;
+  /** True if values are estimates. */
+  isEstimate?: true;
+  /** True if the true values may be larger. */
+  atLeast?: true;
+  /** Rows. Rows without any of the measure are left out. */
+  rows: readonly (TopRowJson | PairJson)[];
+  /** Number of rows left out by `-n`. */
+  rowsOmitted: number;
+}
+
+/**
+ * Row of a ranking. Rows of the heap also have the fields of a site. A path has its full `stack`. A site or a function has
+ * the frames of the allocating location alone, including functions inlined there; its fields combine those of its call
+ * paths as sums, minima and maxima; the four fields of the last block are those of the last call path. Rows of static data
+ * also have the fields of a static object.
+ */
+interface TopRowJson {
+  /** Amount, and its part of `total`, 0…1. */
+  value: number;
+  part: number | null;
+  /** Other measures of the row, by their words: `dead-part`, `density` … */
+  beside: { [word: string]: number };
+  /** Program's own frame; null if unknown. */
+  place: TopFrameJson | null;
+  /** Frame of the library that it called, if there is one. */
+  via?: TopFrameJson;
+  /** Callers of a path, innermost first. */
+  callers?: readonly TopFrameJson[];
+  /** Type of objects. */
+  type?: string;
+  /** Values that redundant loads find, as in waste.json. */
+  values?: readonly WasteValue[];
+}
+
+interface TopFrameJson
+  extends Partial<Pick<MeasuredFrame, "module" | "file" | "line" | "column" | "address" | "library">> {
+  /** Name of the function. */
+  function?: string | undefined;
+  /** Replaces the function for rows that are no code. */
+  word?: string | undefined;
+}
+
+/** Row of two locations, the innermost call first. */
+interface PairJson extends Omit<PairRow, "bytes" | "share"> {
+  /** Bytes of the pair, and their part of all bytes of this kind of pairs, 0…1. */
+  value: number;
+  part: number;
+}
 
 /** Formats a ranking as JSON (docs/report-json.md). */
 export function topJson(
@@ -28,7 +106,7 @@ export function topJson(
   const { clock } = stacks;
   const shown = ranked.slice(0, rows);
   const moreOf = DETAILS[tool]?.(profiles, groups);
-  return jsonText({
+  const document: TopJson = {
     schema: TOP_SCHEMA,
     version: TOP_VERSION,
     input,
@@ -59,10 +137,11 @@ export function topJson(
       };
     }),
     rowsOmitted: ranked.length - shown.length,
-  });
+  };
+  return jsonText(document);
 }
 
-function frameJson(frame: MeasuredFrame, isFunction: boolean): object {
+function frameJson(frame: MeasuredFrame, isFunction: boolean): TopFrameJson {
   const { function: name, module, library, isWord, file, line, column, address } = frame;
   const place = isFunction ? {} : { file, line, column, address };
   return { ...(isWord === true ? { word: name } : { function: name }), module, ...place, library };
@@ -98,7 +177,7 @@ export function pairsJson(
   pairs: readonly PairRow[],
   { input, by, rows, notTracked }: { input: string; by: string; rows: number; notTracked: readonly string[] },
 ): string {
-  return jsonText({
+  const document: TopJson = {
     schema: TOP_SCHEMA,
     version: TOP_VERSION,
     input,
@@ -112,5 +191,6 @@ export function pairsJson(
     rest: 0,
     rows: pairs.slice(0, rows).map(({ bytes, share, ...pair }) => ({ value: bytes, part: share, ...pair })),
     rowsOmitted: Math.max(0, pairs.length - rows),
-  });
+  };
+  return jsonText(document);
 }

@@ -115,7 +115,7 @@ function printPlace(screen: Screen, profile: CpuProfile, { frame, value, via, pa
   const most = screen.width - lead.length - displayWidth(at);
   const library = screen.shorten(
     called,
-    (columns) => cutMiddle(printable(called), columns),
+    (columns) => (displayWidth(printable(called)) <= columns ? printable(called) : ""),
     Math.max(0, most - LEAST_NAME),
   );
   const room = Math.min(screen.width - 40, most - displayWidth(library));

@@ -1,14 +1,10 @@
 import { fromOwn } from "../../../explain/analyses/frames/own-place.ts";
 import { bareName } from "../../../explain/analyses/frames/place-names.ts";
-import {
-  binned,
-  binStart,
-  COMMON_CACHES,
-  LINE_BYTES,
-  ValueHistogram,
-} from "../../../explain/analyses/locality.ts";
+import { binned, binStart, COMMON_CACHES, ValueHistogram } from "../../../explain/analyses/locality.ts";
 import { attributedPlaces, findPhases, functionsOfInterval } from "../../../explain/analyses/working-set.ts";
 import type { Finding } from "../../../explain/findings/index.ts";
+import { sum } from "../../../ground/bytes/numbers.ts";
+import { LINE_BYTES } from "../../../ground/bytes/sizes.ts";
 import { agreeing, counted, groupDigits } from "../../../profile/model/counted.ts";
 import { formatBytes, formatCount, formatPercent, plural } from "../../../profile/model/format.ts";
 import type { Presence } from "../../../profile/model/run.ts";
@@ -342,10 +338,6 @@ function formatTime(units: number, unit: TimeUnit): string {
   return ms < 120_000
     ? `${Number((ms / 1000).toPrecision(3))} s`
     : `${Number((ms / 60_000).toPrecision(3))} min`;
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
 }
 
 const DEFAULT_SITES = 10;

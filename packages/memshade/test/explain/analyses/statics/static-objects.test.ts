@@ -11,7 +11,7 @@ const used = (named: Parameters<typeof staticsReport>[0]) =>
   );
 
 describe("static data", () => {
-  it("is hot where 99 % of the accesses go, else cold, unread or untouched", () => {
+  it("is hot if it is among the variables with 99 % of the accesses, else cold, unread or untouched", () => {
     // Worked out by hand: 990 of 1,000 accesses hit a table of 64 bytes. They read its first cell and write its second; the rest is
     // untouched.
     const named = statics({ 1024: [980, -10], 1152: [9], 1280: [-1, -0] }, [
@@ -28,7 +28,7 @@ describe("static data", () => {
     });
   });
 
-  it("of several variables in 8 bytes is told together", () => {
+  it("of several variables in 8 bytes is counted together", () => {
     const named = statics({ 1024: [5], 1032: [-3] }, [
       variable("hits", 1024, 4),
       variable("misses", 1028, 4),
@@ -39,7 +39,7 @@ describe("static data", () => {
     expect(shared.members?.map(({ name }) => name)).toEqual(["hits", "misses"]);
   });
 
-  it("without a name is what lies between, cut where it was touched, and padding is nobody's", () => {
+  it("without a name is a gap between variables, cut at touched bytes; padding belongs to no variable", () => {
     const named = statics({ 2048: [7] }, [variable("table", 1024, 100), variable("next", 1128, 24)]);
     expect(used(named)).toEqual({
       table: [0, "untouched", 100, 0],
@@ -50,7 +50,7 @@ describe("static data", () => {
     });
   });
 
-  it("is called untouched no nearer to what was touched than merged counters tell", () => {
+  it("counts as untouched only outside the range of merged counters", () => {
     const table = [variable("table", 1024, 2048)];
     // The touched cell is at 1024 … 1032; use of the 528 bytes behind it is uncertain.
     expect(used(statics({ 1024: [1] }, table, { spreadBytes: 528 }))).toMatchObject({
@@ -61,25 +61,25 @@ describe("static data", () => {
     });
   });
 
-  it("that a loop has marked may have been read, unless its last place says otherwise", () => {
+  it("that a loop has marked counts as read, unless the loop's last address shows otherwise", () => {
     const named = (last: number) => statics({ 1024: [0, 0, last] }, [variable("table", 1024, 24)]);
     expect(used(named(-3))).toMatchObject({ table: [3, "unread", 0, 24] });
     expect(used(named(3))).toMatchObject({ table: [3, "hot", 0, 0] });
   });
 
-  it("that uncounted code knows is not judged", () => {
+  it("that uncounted code refers to is not classified", () => {
     const named = statics({}, [variable("state", 1024, 64), variable("other", 1088, 64)], {
       uncounted: [1030],
     });
     expect(used(named)).toMatchObject({ state: [0, "uncounted", 0, 0], other: [0, "untouched", 64, 0] });
   });
 
-  it("is part of all that was counted: the rest is elsewhere", () => {
+  it("has a part of all counted accesses; the rest is elsewhere", () => {
     const named = statics({ 1024: [5], 6000: [2] }, [variable("table", 1024, 64)]);
     expect(staticsReport(named)).toMatchObject({ accesses: 5, elsewhere: 2, atLeast: false });
   });
 
-  it("takes symbols of the module where debug information has nothing", () => {
+  it("is named by symbols of the module if debug information has no name", () => {
     const named = statics({}, [variable("known", 1024, 16)], {
       symbols: [
         { name: "known_again", address: 1024 },
@@ -93,7 +93,7 @@ describe("static data", () => {
     });
   });
 
-  it("has no name only since a name without a size stands before it", () => {
+  it("is named by the preceding symbol if that symbol has no size", () => {
     const named = statics({ 1040: [20], 2048: [7] }, [variable("opaque", 4096, undefined)], {
       symbols: [
         { name: "exported", address: 1040 },
@@ -122,7 +122,7 @@ describe("static data", () => {
     ).toEqual(["variable"]);
   });
 
-  it("has the name before it no longer where the next part of the module begins", () => {
+  it("does not take the name of a symbol in an earlier segment", () => {
     const segments = [
       { index: 0, name: ".rodata.map", start: 1024, bytes: 530 },
       { index: 1, name: ".rodata.other", start: 1560, bytes: 3000 },
@@ -135,12 +135,12 @@ describe("static data", () => {
     ]);
   });
 
-  it("of nothing is nothing", () => {
+  it("of an empty module is empty", () => {
     const nothing = statics({}, [], { segments: [], end: 1024 });
     expect(staticsReport(nothing)).toMatchObject({ objects: [], bytes: 0, accesses: 0 });
   });
 
-  it("has no place twice: variables do not overlap, and outside of the data there are none", () => {
+  it("has variables that do not overlap and lie inside the data", () => {
     const named = statics({ 1024: [1] }, [
       variable("table", 1024, 64),
       variable("inside", 1032, 8),

@@ -1,4 +1,4 @@
-import { LINE_BYTES } from "../../../../src/explain/analyses/locality.ts";
+import { LINE_BYTES } from "../../../../src/ground/bytes/sizes.ts";
 import type { Measure } from "../../../../src/profile/model/working-set/working-set.ts";
 import {
   BUCKETS,

@@ -3,8 +3,8 @@ import { placeOf } from "../../../../src/explain/analyses/frames/place-names.ts"
 import { sentencesOf, wasteFindings } from "../../../../src/explain/findings/waste/waste-findings.ts";
 import { blocks, load, store, wasteOf } from "../../analyses/waste/waste-picture.ts";
 
-describe("findings", () => {
-  it("a clear that is overwritten names its killer and the part it killed", () => {
+describe("findings of waste", () => {
+  it("name the store that overwrites a cleared block, and its share", () => {
     const stores = [
       store("parse", 88, {
         class: "fill",
@@ -31,7 +31,7 @@ describe("findings", () => {
     expect(findings[0].share).toBeCloseTo(0.98);
   });
 
-  it("harmless kinds are folded: zeros that are needed in part, atomics, host calls, ended blocks, the end", () => {
+  it("only sum up harmless kinds: partly needed zeros, atomics, host calls, ended blocks, the end of the run", () => {
     const stores = [
       store("calloc", 1, { class: "calloc", bytes_written: 128, dead_overwritten: 64 }),
       store("lock", 2, {
@@ -49,7 +49,7 @@ describe("findings", () => {
     expect(folded.map(({ bytes }) => bytes)).toEqual([64, 16, 4, 4]);
   });
 
-  it("places of one function without lines are one, if the same function undid them", () => {
+  it("merge locations without lines in one function if the same function overwrites them", () => {
     const dead = (address: number, name: string, bytes: number) => ({
       ...store("", 1, {
         nof_stores: 10,
@@ -84,7 +84,7 @@ describe("findings", () => {
     expect(findings[0].partner?.bytes).toBe(70);
   });
 
-  it("blocks that are made larger in small steps are copied in vain, those that double are not", () => {
+  it("report copies of blocks that grow in small steps, not of blocks that double", () => {
     const place = (name: string, figures: { grown: number; moves: number; moved: number }) => ({
       ips: [{ address: 7, function: name, file: `${name}.c`, line: 7 }],
       calls: 400,
@@ -105,7 +105,7 @@ describe("findings", () => {
     );
   });
 
-  it("copies of an inlined function are one, those of a library's function are told apart by who calls it", () => {
+  it("merge inlined copies of a function, and separate a library function by its callers", () => {
     const copies = (name: string, file: string) =>
       ["load", "save"].map((around, i) => {
         const copy = store(name, 3, { nof_stores: 5, bytes_written: 40, dead_overwritten: 40 });
@@ -120,7 +120,7 @@ describe("findings", () => {
     ]);
   });
 
-  it("calls of one place from several contexts are one, with its callers and their parts", () => {
+  it("merge the contexts of one location, with the share of each caller", () => {
     const from = (name: string, line: number, bytes: number) => {
       const one = store("reset", 3, { nof_stores: 5, bytes_written: bytes, dead_overwritten: bytes });
       return { ...one, ips: [...one.ips, { address: line, function: name, file: `src/${name}.c`, line }] };
@@ -135,7 +135,7 @@ describe("findings", () => {
     ]);
   });
 
-  it("a value that is computed anew from what is there may stay as it is", () => {
+  it("leave out a store whose value is computed from the stored one and stays the same", () => {
     const figures = { nof_stores: 10, bytes_written: 80, nof_silent: 10, bytes_silent: 80 };
     const { findings, folded } = wasteFindings(
       wasteOf({ stores: [store("slide", 3, { ...figures, update: true })] }),
@@ -144,20 +144,20 @@ describe("findings", () => {
     expect(folded).toMatchObject([{ bytes: 80, sites: 1 }]);
   });
 
-  it("a place that is silent and dead is one finding, with both said", () => {
+  it("report a location with silent and dead stores once, with both facts", () => {
     const figures = { nof_stores: 10, bytes_written: 80, nof_silent: 9, bytes_silent: 72 };
     const stores = [store("set", 3, { ...figures, dead_overwritten: 80 })];
     const { findings } = wasteFindings(wasteOf({ stores }));
     expect(findings).toMatchObject([{ kind: "dead", also: { kind: "silent", wasted: 9 } }]);
   });
 
-  it("what is in vain now and then is none", () => {
+  it("leave out locations that waste only a small part of their stores", () => {
     const figures = { nof_stores: 10, bytes_written: 80, nof_silent: 7, bytes_silent: 56 };
     const stores = [store("sieve", 3, { ...figures, dead_overwritten: 56 })];
     expect(wasteFindings(wasteOf({ stores })).findings).toEqual([]);
   });
 
-  it("zeros of calloc that are all overwritten are named by who asked", () => {
+  it("name the caller of calloc if all of its zeros are overwritten", () => {
     const stores = [store("xcalloc", 5, { class: "calloc", bytes_written: 800, dead_overwritten: 800 })];
     const ips = [
       { ...stores[0].ips[0], layer: true },
@@ -169,7 +169,7 @@ describe("findings", () => {
     expect(folded).toEqual([]);
   });
 
-  it("code without a name or a line is told apart", () => {
+  it("separate code without a name or a line by its address", () => {
     const nameless = {
       ...store("", 1, { bytes_written: 80, dead_overwritten: 80 }),
       ips: [{ address: 9, function: "func[7]" }],
@@ -179,7 +179,7 @@ describe("findings", () => {
     expect(findings.map(({ isUnnamed }) => isUnnamed)).toEqual([true, false]);
   });
 
-  it("what a line wastes in many small parts is not lost", () => {
+  it("add up many small parts of one line", () => {
     const parts = Array.from({ length: 4 }, () =>
       store("set", 3, { nof_stores: 1, bytes_written: 8, dead_overwritten: 8 }),
     );
@@ -188,13 +188,13 @@ describe("findings", () => {
     expect(findings).toMatchObject([{ bytes: 32, operations: 4, share: 1 }]);
   });
 
-  it("a site that overwrites itself is told apart", () => {
+  it("distinguish a store that overwrites its own bytes", () => {
     const stores = [store("sum", 7, { nof_stores: 10, bytes_written: 80, dead_overwritten: 72 })];
     const pairs = [{ kind: "overwritten" as const, first: 0, second: 0, bytes: 72, operations: 9 }];
     expect(wasteFindings(wasteOf({ stores, pairs })).findings[0].isOwn).toBe(true);
   });
 
-  it("loads of what the same loop has loaded are one; those of what was loaded further away are none", () => {
+  it("report loads that the same loop repeats, not loads that repeat an earlier loop", () => {
     const stores = [store("a", 1, { nof_stores: 10, bytes_written: 80, dead_overwritten: 80 })];
     const loads = [
       load("b", 2, { nof_loads: 20, nof_silent: 20, bytes_loaded: 80, nof_again: 19 }),
@@ -208,7 +208,7 @@ describe("findings", () => {
     ]);
   });
 
-  it("padding is no field that somebody should read", () => {
+  it("do not report padding as an unread field", () => {
     const gap = { offset: 4, size: 4, reads: 0, writes: 40, dead: 40, silent: 0 };
     const type = { name: "pair", size: 16, by: "variable" as const };
     const site = { ips: [{ address: 1 }], objects: 10, bytes: 160, size: 16, varies: false, bytesDead: 40 };
@@ -217,7 +217,7 @@ describe("findings", () => {
     expect(folded).toEqual([{ what: "padding between members of structs", bytes: 40, sites: 1 }]);
   });
 
-  it("local variables in memory are folded, unless another function is part of it", () => {
+  it("only sum up local variables in memory, unless another function is involved", () => {
     const stores = [
       store("sum", 7, { nof_stores: 10, bytes_written: 80, dead_overwritten: 72, frame: true }),
       store("fill", 8, { nof_stores: 10, bytes_written: 80 }),
@@ -231,7 +231,7 @@ describe("findings", () => {
     expect(killedBy(1).findings).toHaveLength(1);
   });
 
-  it("several accesses on one line are one finding", () => {
+  it("report several accesses on one line once", () => {
     const stores = [0, 16].map((more) => ({
       ...store("step", 7, { nof_stores: 10, bytes_written: 80, dead_overwritten: 64 }),
       ips: [{ address: 112 + more, function: "step", file: "src/step.c", line: 7 }],
@@ -241,7 +241,7 @@ describe("findings", () => {
   });
 });
 
-describe("blocks that nobody reads", () => {
+describe("blocks that are never read", () => {
   const work = store("work", 9, { nof_stores: 9, bytes_written: 8000, bytes_read: 8000 });
   const field = (offset: number, written: boolean, name?: string) => ({ offset, size: 8, written, name });
   const track = { name: "Track", size: 32, by: "variable" as const };
@@ -256,11 +256,11 @@ describe("blocks that nobody reads", () => {
     expect(found).toMatchObject([{ kind: "never-read", wasted: 20, operations: 20, bytes: 3200 }]);
   });
 
-  it("are none where most of them are read", () => {
+  it("are not reported if most of them are read", () => {
     expect(findingsOf({ unread_blocks: 4, unread_bytes: 640 })).toEqual([]);
   });
 
-  it("have members that are stored to and never read: as many bytes as that at most", () => {
+  it("report members that are stored to and never read, with an upper bound of their bytes", () => {
     const members = {
       type: track,
       element: 32,
@@ -276,7 +276,7 @@ describe("blocks that nobody reads", () => {
     });
   });
 
-  it("have no members that blocks of their type from another place need", () => {
+  it("report no member that is read in blocks of the type from another site", () => {
     const node = { type: track, element: 32, never_read: 400 };
     const [comment, spare] = [field(8, true, "comment"), field(16, true, "spare")];
     expect(
@@ -289,20 +289,20 @@ describe("blocks that nobody reads", () => {
     expect(findingsOf({ ...node, fields: [comment] }, probable)).toMatchObject([{ kind: "write-only" }]);
   });
 
-  it("have no members where they are few, or large ones without a type", () => {
+  it("report no members of a few blocks, or of large blocks without a type", () => {
     const fields = [field(0, true)];
     expect(findingsOf({ bytes: 480, never_read: 480, element: 32, fields })).toEqual([]);
     expect(findingsOf({ bytes: 40_000, never_read: 480, element: 2000, fields })).toEqual([]);
   });
 
-  it("may be used by a host that says nothing of it", () => {
+  it("are not reported if a host with unknown reads may use them", () => {
     const members = { type: track, element: 32, fields: [field(8, false, "spare")] };
     const seen = store("seen", 9, { nof_stores: 9, bytes_written: 8000, host_assumed_read: 8000 });
     expect(findingsOf(members)).toMatchObject([{ kind: "cold" }]);
     expect(wasteFindings(wasteOf({ stores: [seen], blocks: [blocks(members)] })).findings).toEqual([]);
   });
 
-  it("are no more among what is harmless", () => {
+  it("are not also counted as harmless", () => {
     const kept = store("keep", 4, { nof_stores: 9, bytes_written: 1600, dead_exit: 1600 });
     const { folded } = wasteFindings(
       wasteOf({ stores: [kept], blocks: [blocks({ unread_blocks: 10, unread_bytes: 1500 })] }),

@@ -26,7 +26,7 @@ describe("YAML of MemProf is read as LLVM reads it", () => {
   it.each([
     ["010", "0o17", "true", "017", "8 15 true 15"],
     ["0b11", "0x1F", "false", "0", "3 31 false 0"],
-    ["0O7", "00", "false", "0B1", "7 0 false 1"],
+    ["0o7", "00", "false", "0B1", "7 0 false 1"],
   ])("in numbers: %s %s %s %s", (line, column, inline, count, read) => {
     expect(readBack(line, column, inline, count)).toBe(read);
   });
@@ -44,9 +44,15 @@ describe("YAML of MemProf is read as LLVM reads it", () => {
     ["1", "0o9", "true"],
     ["1", "1", "tRue"],
     ["1", "1", "1"],
+    ["0O7", "1", "true"],
   ])("and refuses what LLVM refuses: %s %s %s", (line, column, inline) => {
     expect(() => readBack(line, column, inline)).toThrow(/is not a number|neither true nor false/);
   });
+});
+
+it.each(["0xg", "0x1_2", "0x"])("a GUID %s is no name of a function", (guid) => {
+  const yaml = `---\nHeapProfileRecords:\n  - GUID: ${guid}\n    AllocSites: []\n    CallSites: []\n...\n`;
+  expect(() => readMemprofYaml(new TextEncoder().encode(yaml))).toThrow(/is not a number/);
 });
 
 it("of several records of a function the first one counts, and the stacks of all are written as LLVM writes them", () => {

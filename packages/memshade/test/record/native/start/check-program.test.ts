@@ -33,7 +33,7 @@ describe.skipIf(process.arch !== "x64" || process.platform !== "linux")("a nativ
     const E_MACHINE = 18;
     expect(refusal(changed("aarch64", { [E_MACHINE]: 183 }))).toMatch(/another machine \(aarch64\)/);
     expect(refusal(changed("riscv", { [E_MACHINE]: 243 }))).toMatch(/another machine/);
-    expect(refusal(changed("relocatable", { [E_TYPE]: 1 }))).toMatch(/it is no program/);
+    expect(refusal(changed("relocatable", { [E_TYPE]: 1 }))).toMatch(/it is not a program/);
     expect(refusal(changed("core", { [E_TYPE]: 4 }))).toMatch(/a core dump, no program; memshade unwind/);
     expect(refusal("/etc/passwd")).toMatch(/neither ELF, nor WebAssembly, nor a script/);
   });

@@ -54,7 +54,7 @@ describe.skipIf(!isLinux)("a launcher", () => {
   }
   const started = [REPORT.started, true];
 
-  it("starts the program with its own arguments and environment, and tells how it has ended", () => {
+  it("starts the program with its own arguments and environment, and reports how it ended", () => {
     const { stdout, reports, status } = start("/bin/cat", ["/proc/self/environ", "/proc/self/cmdline"]);
     const words = ["name", "/proc/self/environ", "/proc/self/cmdline"];
     expect(stdout).toBe(`A=1\0${words.join("\0")}\0`);
@@ -62,7 +62,7 @@ describe.skipIf(!isLinux)("a launcher", () => {
     expect(start("/bin/sh", ["-c", "exit 9"]).reports).toEqual([started, [REPORT.ended, 9 << 8]]);
   });
 
-  it("starts it in another way where what comes first fails, and tells why", () => {
+  it("starts the program without the first step if that fails, and reports the reason", () => {
     const enter: Launch["enter"] = (asm, check) => {
       asm.put("mov", 8, RAX, -13);
       check(STEP.unshare);
@@ -78,7 +78,7 @@ describe.skipIf(!isLinux)("a launcher", () => {
     );
   });
 
-  it("tells of all signals by which the program ends, real-time ones too", () => {
+  it("reports every signal that ends the program, real-time signals included", () => {
     for (const signal of [15, 34, 37, 64])
       expect(start("/bin/sh", ["-c", `kill -${signal} $$`]).reports).toEqual([
         started,
@@ -133,7 +133,7 @@ describe.skipIf(!isLinux)("a launcher", () => {
     expect(rest).toBe(Buffer.concat([bytes, Buffer.from(`\0LISTEN_PID=${own}\0LISTEN_FDS=1\0`)]).toString());
   });
 
-  it("tells what was not started, and why", () => {
+  it("names a program that could not be started, and the reason", () => {
     const { reports } = start(inFolder("one"), []);
     expect(reports.sort()).toEqual([started, [REPORT.ended, REFUSED << 8], [REPORT.execute, 13]]);
   });

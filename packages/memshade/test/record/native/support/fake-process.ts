@@ -39,6 +39,9 @@ export interface CallSite {
 /** Behaviour of the C library's functions; each is undefined until a test sets it. */
 export interface FakeLibrary {
   fork?: () => number;
+  execve?: (path: number, values: number, environment: number) => number;
+  execvpe?: (name: number, values: number, environment: number) => number;
+  fexecve?: (file: number, values: number, environment: number) => number;
   __cxa_atexit?: (callback: number, argument: number, object: number) => number;
   __cxa_at_quick_exit?: (callback: number, object: number) => number;
   _exit?: (status: number) => void;
@@ -276,6 +279,9 @@ function noVectors(): never {
 
 const LIBRARY = [
   ["fork", "u32"],
+  ["execve", "u32"],
+  ["execvpe", "u32"],
+  ["fexecve", "u32"],
   ["__cxa_atexit", "u32"],
   ["__cxa_at_quick_exit", "u32"],
   ["_exit", "none"],

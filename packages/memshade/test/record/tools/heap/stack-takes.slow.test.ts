@@ -49,14 +49,14 @@ function times(count: number, action: (index: number) => void): void {
   for (let index = 0; index < count; index++) action(index);
 }
 
-describe("what the host takes of a program's stack", () => {
-  it("is counted where it is not given back", () => {
+describe("stack bytes that the host takes", () => {
+  it("are counted if they are not given back", () => {
     expect(takesOf(({ stackAlloc }) => times(100, () => stackAlloc(20)))).toEqual([
       { function: "stackAlloc", frames: [], calls: 100, bytes: 3200, stackBytes: STACK_END },
     ]);
   });
 
-  it("is nothing where it is given back, by a value or by a number of bytes", () => {
+  it("are not counted if they are given back, by a value or by a number of bytes", () => {
     const call = ({ stackSave, stackAlloc, stackRestore }: Exports): void => {
       const before = stackSave();
       times(3, () => stackAlloc(16));
@@ -70,11 +70,11 @@ describe("what the host takes of a program's stack", () => {
     expect(takesOf((exports) => times(100, () => bind(exports)))).toEqual([]);
   });
 
-  it("is nothing where one part is kept for good", () => {
+  it("are not counted if a single part is kept for good", () => {
     expect(takesOf(({ stackAlloc }) => void stackAlloc(4096))).toEqual([]);
   });
 
-  it("is given back by the function that runs meanwhile when it returns", () => {
+  it("are given back if the running function returns", () => {
     const program = ({ framed, stackAlloc }: Exports, host: Host): void => {
       host.call = () => void stackAlloc(16);
       times(100, () => framed());
@@ -82,7 +82,7 @@ describe("what the host takes of a program's stack", () => {
     expect(takesOf(program)).toEqual([]);
   });
 
-  it("is counted between calls that are sound", () => {
+  it("are counted between calls that give theirs back", () => {
     const program = ({ stackSave, stackAlloc, stackRestore }: Exports): void => {
       times(50, () => {
         stackAlloc(32);
@@ -94,7 +94,7 @@ describe("what the host takes of a program's stack", () => {
     expect(takesOf(program)).toMatchObject([{ calls: 50, bytes: 1600 }]);
   });
 
-  it("is less where a part of it is given back", () => {
+  it("are fewer if a part is given back", () => {
     const program = ({ addToStackPointer }: Exports): void => {
       addToStackPointer(-64);
       addToStackPointer(-64);
@@ -103,7 +103,7 @@ describe("what the host takes of a program's stack", () => {
     expect(takesOf(program)).toMatchObject([{ calls: 2, bytes: 80 }]);
   });
 
-  it("is nothing of stacks elsewhere, as coroutines have them", () => {
+  it("are not counted on other stacks, such as those of coroutines", () => {
     const program = ({ stackSave, stackRestore }: Exports): void => {
       const own = stackSave();
       times(100, (index) => {
@@ -114,13 +114,13 @@ describe("what the host takes of a program's stack", () => {
     expect(takesOf(program)).toEqual([]);
   });
 
-  it("is all there beyond the list that the module keeps", () => {
+  it("are counted completely beyond the module's list", () => {
     expect(takesOf(({ addToStackPointer }) => times(6000, () => addToStackPointer(-8)))).toMatchObject([
       { calls: 6000, bytes: 48_000 },
     ]);
   });
 
-  it("is what frames had that an exception of the host has left", () => {
+  it("include frames that an exception of the host left", () => {
     const program = ({ framed }: Exports, host: Host): void => {
       host.call = () => {
         throw new Error("no");
@@ -134,7 +134,7 @@ describe("what the host takes of a program's stack", () => {
     });
   });
 
-  it("is nothing of such frames where the pointer is put back, by the host or by a function around it", () => {
+  it("leave out such frames if the host or a caller restores the stack pointer", () => {
     const restored = ({ framed, stackSave, stackRestore }: Exports, host: Host): void => {
       host.call = () => {
         throw new Error("no");
@@ -160,7 +160,7 @@ describe("what the host takes of a program's stack", () => {
     expect(takesOf(around)).toEqual([]);
   });
 
-  it("has the callers in JavaScript", async () => {
+  it("have their callers in JavaScript", async () => {
     const { run } = await profile(
       MODULE,
       async (instantiate) => {

@@ -70,6 +70,32 @@ describe.skipIf(!hasChromium)("the report page in Chromium", () => {
     expect(await cut(page.locator(".rows .cell.number:has(.dim)"))).toBe(0);
   });
 
+  it("says of a finding, and of the largest sites, how far the amount may be off", async () => {
+    const [bytes, ...others] = data.weights;
+    const deviations = bytes.values.map((value) => value / 100);
+    const findings = [{ ...data.findings[0], amount: 337 * 2 ** 20, unit: "bytes" as const, margin: 20480 }];
+    const page = await browser.open({ ...data, findings, weights: [{ ...bytes, deviations }, ...others] });
+    expect(await page.locator(".finding .amount").allTextContents()).toEqual(["≈337 MiB ±20.0 KiB"]);
+    expect(await page.locator(".largest .amount").first().textContent()).toMatch(/iB ±\d/);
+    expect(await cut(page.locator(".finding .off, .largest .off"))).toBe(0);
+  });
+
+  it("has no graph and no sites of a run without blocks, and leads to the line of its finding", async () => {
+    const weights = data.weights.map((weight) => ({
+      ...weight,
+      values: weight.values.map(() => 0),
+      total: 0,
+    }));
+    const finding = { ...data.findings[0], contexts: new Int32Array(0), weight: undefined };
+    const page = await browser.open({ ...data, weights, findings: [finding], timelines: [] });
+    const names = await page.getByRole("tab").allTextContents();
+    expect(names.filter((name) => /Graph|Sites/.test(name))).toEqual([]);
+    expect(await page.locator(".bar-of-tabs select").count()).toBe(0);
+    await page.getByRole("button", { name: "Source", exact: true }).click();
+    const line = `${data.frames.line[finding.path[0]]}`;
+    await page.locator(".lines tbody tr").filter({ hasText: line }).first().waitFor();
+  });
+
   it("says of each line, and of each box of the graph, how far its sum may be off", async () => {
     const [bytes, ...others] = data.weights;
     const deviations = bytes.values.map((value) => value / 100);

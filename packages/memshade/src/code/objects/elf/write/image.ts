@@ -1,4 +1,5 @@
 import { FormatError } from "../../../../ground/bytes/errors.ts";
+import { PAGE_BYTES } from "../../../../ground/bytes/sizes.ts";
 import { ELF_MAGIC, ELFCLASS64, ELFDATA2LSB, EM_X86_64, PT_LOAD, PT_NOTE } from "../constants.ts";
 
 export interface ImageSegment {
@@ -43,7 +44,6 @@ export const PF_R = 4;
 
 const HEADER_BYTES = 64;
 const PROGRAM_HEADER_BYTES = 56;
-export const PAGE_BYTES = 0x1000;
 const WORD_BYTES = 8;
 const NOTE_ALIGNMENT = 4;
 const SECTION_HEADER_BYTES = 64;
@@ -56,7 +56,7 @@ export const SHF_WRITE = 1;
 export const SHF_ALLOC = 2;
 export const SHF_EXECINSTR = 4;
 
-/** First offset at which a segment may begin in the same page as the headers. */
+/** Returns the first offset at which a segment may begin in the same page as the headers. */
 export function headersEnd(segments: number): number {
   return HEADER_BYTES + PROGRAM_HEADER_BYTES * segments;
 }

@@ -1,8 +1,8 @@
+import { PAGE_BYTES } from "../../../../ground/bytes/sizes.ts";
 import { ET_DYN, PT_LOAD, PT_NOTE } from "../constants.ts";
 import {
   headersEnd,
   type ImageSegment,
-  PAGE_BYTES,
   PF_R,
   PF_W,
   PF_X,
@@ -220,7 +220,7 @@ export function writeSharedObject(object: SharedObject): Uint8Array {
   });
 }
 
-/** Start of the entries; the header's second word has the distance to them. */
+/** Returns the start of the entries; the header's second word has the distance to them. */
 function firstFrame(frames: Uint8Array): number {
   return new DataView(frames.buffer, frames.byteOffset).getInt32(4, true) + 4;
 }
@@ -229,7 +229,7 @@ function align(value: number, unit: number): number {
   return Math.ceil(value / unit) * unit;
 }
 
-/** Hash table with one bucket: a chain through all symbols. */
+/** Returns a hash table with one bucket: a chain through all symbols. */
 function hashTable(names: number): number[] {
   const chain = Array.from({ length: names + 1 }, (_, i) => (i < names && i > 0 ? i + 1 : 0));
   return [1, names + 1, names > 0 ? 1 : 0, ...chain];

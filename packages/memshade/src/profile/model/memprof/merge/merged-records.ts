@@ -12,11 +12,14 @@ export interface OrderedContexts {
   stackOfRow(row: number): number;
   parentOf(stack: number): number;
   frameOf(stack: number): number;
-  /** Returns the records' number for the stack of a context, by its place in the order. */
+  /** Returns the number by which the records refer to the stack of a context. `index`: its place in the order. */
   siteAt(index: number): number;
-  /** Returns the records' number for its block; by default that of the stack. */
+  /** Returns the number by which the records refer to a context's block; by default the number of its stack. */
   blockAt?(index: number): number;
-  /** Returns the records' number for a call site's stack of the merger. Numbers are ascending in the final order. */
+  /**
+   * Returns the number by which the records refer to a call site. `stack`: its stack in the merger. Numbers
+   * ascend in the final order.
+   */
   callSiteOf(stack: number): number;
 }
 

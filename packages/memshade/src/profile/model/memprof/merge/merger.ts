@@ -301,9 +301,7 @@ export class ProfileMerger implements MergeTables {
         if (isFirst) {
           copier.addResolvedCalls(stack);
           adder.place(block, row);
-        } else if (owner[stack] === record) {
-          adder.placeAgain(firstBlock[stack]!, block);
-        }
+        } else if (owner[stack] === record) adder.placeAgain(firstBlock[stack]!, block);
       }
     }
     return dropped;

@@ -76,6 +76,6 @@ export interface MergeTables {
 /** Merged profile, with the data that another merger needs to continue. */
 export interface MergedProfile {
   readonly profile: MemprofProfile;
-  /** Number of the input of its timestamps and CPU numbers, by block. */
+  /** Number of the input that a block's timestamps and CPU numbers come from, by block. */
   readonly lastInput: Float64Array;
 }

@@ -56,7 +56,7 @@ export class PageRecorder implements InstantiationObserver {
     this.#threads = threads;
     this.#answers = answers;
     this.#stacks = new HostStacks({
-      tell: (news) => link.post({ kind: "stacks", news }),
+      send: (news) => link.post({ kind: "stacks", news }),
       isOurs: isAgent,
     });
     this.#gone = new FinalizationRegistry((id) => this.#release(id));
@@ -70,7 +70,7 @@ export class PageRecorder implements InstantiationObserver {
 
   /** Lets `Threads` prepare memories of the module for workers. */
   #known(rewritten: RewrittenModule | undefined): RewrittenModule | undefined {
-    if (rewritten !== undefined) this.#threads.know(rewritten.tracked.info);
+    if (rewritten !== undefined) this.#threads.addModule(rewritten.tracked.info);
     return rewritten;
   }
 
@@ -116,7 +116,7 @@ export class PageRecorder implements InstantiationObserver {
   recognize(section: ArrayBuffer): TrackedModule | undefined {
     try {
       const info: InstrumentedInfo = parse(new Utf8Decoder().decode(section));
-      this.#threads.know(info);
+      this.#threads.addModule(info);
       return { info, key: "", path: null, original: undefined };
     } catch {
       return undefined;
@@ -175,7 +175,7 @@ export class PageRecorder implements InstantiationObserver {
     const groups = new Set(sent);
     for (const kept of this.#instances.values()) {
       this.#send(kept, groups);
-      this.#look(kept);
+      this.#sendReach(kept);
       const { heap: _, ...others } = kept.memories;
       const isSent = kept.group !== undefined && groups.has(kept.group);
       if (resets) this.#reader?.reset(isSent ? others : kept.memories, kept.info);
@@ -184,10 +184,10 @@ export class PageRecorder implements InstantiationObserver {
     return [...groups];
   }
 
-  #look({ id, exports, info, original }: Kept): void {
+  #sendReach({ id, exports, info, original }: Kept): void {
     if (info.roots === undefined || this.#reader === undefined) return;
     const reach =
-      exports === undefined ? NOT_LOOKED_THROUGH : this.#reader.lookThrough(exports, info, original);
+      exports === undefined ? NOT_LOOKED_THROUGH : this.#reader.findReach(exports, info, original);
     this.#link.post({
       kind: "reach",
       id,
@@ -311,13 +311,13 @@ export class Threads {
   }
 
   /** Adds a module that was rewritten, in this or another context. */
-  know(info: InstrumentedInfo): void {
+  addModule(info: InstrumentedInfo): void {
     if (info.acrossThreads === true) this.#modules.set(keyOf(info), info);
   }
 
   /** Returns the shadow memory of a module's instances on a memory. */
   shadowOf(program: WebAssembly.Memory, info: InstrumentedInfo): SharedShadow {
-    this.know(info);
+    this.addModule(info);
     const module = keyOf(info);
     const words = new Int32Array(program.buffer);
     const known = this.#pairs.find(

@@ -8,7 +8,7 @@ import { usedRanges as usedOfWaste, usedWords } from "../../../tools/waste/read/
 import type { WorkingSetLayout } from "../../../tools/working-set/memory-plan.ts";
 import { usedRanges as usedOfWorkingSet } from "../../../tools/working-set/read/used-ranges.ts";
 import { furtherMemories, type ShadowMemories } from "../../instance/host-calls.ts";
-import { lookThroughNow } from "../../instance/wasm-frames.ts";
+import { findReachNow } from "../../instance/wasm-frames.ts";
 import type { TableReader } from "../messages.ts";
 
 /**
@@ -18,7 +18,7 @@ import type { TableReader } from "../messages.ts";
 
 export const reader: TableReader = {
   usedParts,
-  lookThrough: lookThroughNow,
+  findReach: findReachNow,
   reset(memories, info) {
     if (memories.heap !== undefined && info.layout !== undefined)
       new ShadowReader(memories.heap, info.layout, info).forgetEnded();

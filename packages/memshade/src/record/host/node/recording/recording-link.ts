@@ -33,7 +33,7 @@ type NodeProcess = typeof process & { reallyExit(code: number): never };
 abstract class Link implements RecordingLink {
   readonly thread = threadId;
   /** Determines which live blocks of this thread's instances are reachable. */
-  lookThrough: () => void = () => {};
+  findReach: () => void = () => {};
   protected readonly state: Int32Array;
   #channels = 0;
 
@@ -53,7 +53,7 @@ abstract class Link implements RecordingLink {
 
   /** Writes a dump folder. Undefined: the recording thread is gone. */
   dump(): Reply | undefined {
-    this.lookThrough();
+    this.findReach();
     return this.ask((reply) => ({ kind: "dump", reply }));
   }
 
@@ -129,7 +129,7 @@ export class MainThreadLink extends Link {
       stderr: true,
     });
     worker.on("message", ({ number, looks }: Ping) => {
-      if (looks) this.lookThrough();
+      if (looks) this.findReach();
       Atomics.store(this.state, StateWord.Pong, number);
     });
     worker.on("error", () => Atomics.store(this.state, StateWord.Recording, 2));
@@ -150,7 +150,7 @@ export class MainThreadLink extends Link {
   /** Waits until the final profile is written. Only the first call has an effect. */
   finish(end: RunEnd): void {
     if (!this.#isRecording || this.#hasFailed) return;
-    if (!this.#hasFinished) this.lookThrough();
+    if (!this.#hasFinished) this.findReach();
     this.#hasFinished = true;
     this.#waitForStart();
     // A thread that cannot be created is reported by an event, which does not arrive while this thread waits.

@@ -272,11 +272,11 @@ function write(end: RunEnd): Reply {
     control.send({ kind: "not-written", what });
     return { ok: false, text: sayNotWritten(folder, settings.cwd, error) };
   }
-  tellWritten(folder, what);
+  announceWritten(folder, what);
   return { ok: true, text: folder };
 }
 
-function tellWritten(folder: string, what: "profile" | "dump"): void {
+function announceWritten(folder: string, what: "profile" | "dump"): void {
   if (isAlone) {
     sayWritten(folder, settings.cwd, what);
     return;

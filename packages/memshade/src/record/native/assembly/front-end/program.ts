@@ -81,7 +81,7 @@ export function beginRegion(address: Address): usize {
   return region;
 }
 
-/** Only counters need to know the end. */
+/** Does nothing: only access counters need the end of the highest block. */
 @inline
 export function raiseHighWater(_end: Address): void {}
 
@@ -96,7 +96,7 @@ export function addressOf(record: usize): Address {
   return ((<u64>load<u32>(record, Record.addressHigh)) << 32) | load<u32>(record, Record.address);
 }
 
-/** Blocks without a record were allocated by the loader. Their sizes are not needed. */
+/** Returns 0: blocks without a record were allocated by the loader, and their sizes are not needed. */
 @inline
 export function bytesByHeader(_address: Address): u32 {
   return 0;

@@ -1,7 +1,8 @@
 // Ranges that the program has mapped, sorted by address. The start of each range is the address of a block in
 // the heap's tables. Call all functions under the lock.
 import { allocatedAnyhow, reallocated } from "../../../tools/heap/assembly/blocks";
-import { bump64, contextAt } from "../../../tools/heap/assembly/records";
+import { contextAt } from "../../../tools/heap/assembly/live";
+import { bump64 } from "../../../tools/heap/assembly/records";
 import * as blocks from "../blocks";
 import { Header, Mapping, MAPPING_BYTES, MOST_MAPPINGS, Place } from "../layout.generated";
 import { countUnrecorded } from "../threads";

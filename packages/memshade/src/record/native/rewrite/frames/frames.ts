@@ -1,5 +1,6 @@
 import type { ObjectFile } from "../../../../code/objects/types.ts";
 import { cfiOfObject, DW_CFA, DW_EH_PE, type FrameEntry } from "../../../../code/unwind/index.ts";
+import { viewOf } from "../../../../ground/bytes/numbers.ts";
 import { ByteWriter } from "../../../../ground/bytes/writer.ts";
 import { type Code, type CodeFunction, type ExceptionTable, pointerBytes, writePointer } from "../code.ts";
 import type { NewText } from "../emit.ts";
@@ -66,7 +67,7 @@ export function writeFrames(
   rows.push(...frames.rows);
   out.u32(0);
   const bytes = out.view();
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const view = viewOf(bytes);
   bytes.set(HEADER);
   view.setInt32(WORD, framesAt - (address + WORD), true);
   view.setUint32(2 * WORD, rows.length, true);

@@ -1,6 +1,6 @@
 import { decode, FLOW, Instruction } from "../../../../code/x64/decode/index.ts";
 import { RSP } from "../../../../code/x64/index.ts";
-import { int32At } from "../../../../ground/bytes/int32.ts";
+import { int32At } from "../../../../ground/bytes/numbers.ts";
 
 const WORD = 8;
 const RSP_BIT = 1 << RSP.number;

@@ -12,8 +12,7 @@ import {
 import { isOpen } from "../../assembly/open";
 import { currentThread } from "../../assembly/threads";
 import { SampleText } from "./layout.generated";
-import { functionAt } from "./signals";
-import { isSampling } from "./timers";
+import { functionAt, isSampling } from "./timers";
 
 /** Stores a function and its argument in a block; 0 if there is no room. */
 function pairOf(start: u64, argument: u64): u64 {

@@ -20,8 +20,7 @@ import { step, Step, stepOverSignal } from "../../assembly/step";
 import { PR_GET_NAME, PRCTL, TGKILL } from "../../assembly/system-calls";
 import { Sampler, Sampling } from "./layout.generated";
 import { handOut } from "./ring";
-import { actByDefault } from "./signals";
-import { samplerOf } from "./timers";
+import { actByDefault, samplerOf } from "./timers";
 
 /** Offsets in `siginfo_t`: source of the signal, and number of further expirations of the timer. */
 const CODE_AT = 8;

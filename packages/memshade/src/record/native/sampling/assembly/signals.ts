@@ -1,20 +1,12 @@
-// Chooses the signal of the timers. If the program uses this signal itself, the timers switch to another one.
-import {
-  Header,
-  MOST_THREADS,
-  Place,
-  Thread,
-  Text,
-  THREAD_BYTES,
-  Tls,
-} from "../../assembly/layout.generated";
-import { lock, processAddress, unlock } from "../../assembly/lock";
+// Replaces the C library's functions that change the action of a signal, or block it. If the program uses the
+// signal of the timers itself, the timers switch to another one.
+import { Header, MOST_THREADS, Place, Thread, THREAD_BYTES, Tls } from "../../assembly/layout.generated";
+import { lock, unlock } from "../../assembly/lock";
 import {
   libcPthreadSigmask,
   libcSigaction,
   libcSignal,
   libcSigprocmask,
-  load32,
   load64,
   store64,
   syscall3,
@@ -23,86 +15,30 @@ import {
   tlsLoad,
   tlsStore,
 } from "../../assembly/machine";
-import { ESRCH, RT_SIGPROCMASK, TGKILL } from "../../assembly/system-calls";
 import { isOpen } from "../../assembly/open";
-import { ruleOf } from "../../assembly/rules";
+import { ESRCH, RT_SIGPROCMASK, TGKILL } from "../../assembly/system-calls";
 import { currentThread } from "../../assembly/threads";
-import { FIRST_SIGNAL, LAST_SIGNAL, Sampler, SampleText, Sampling } from "./layout.generated";
-import { isSampling, samplerOf, startTimer, stopTimer } from "./timers";
+import { SampleText, Sampling } from "./layout.generated";
+import {
+  ACTION_BYTES,
+  beginIn,
+  bitOf,
+  isSampling,
+  samplerOf,
+  setAction,
+  SIG_DFL,
+  SIG_IGN,
+  startTimer,
+  stopTimer,
+  takeSignal,
+} from "./timers";
 
-// `struct sigaction` of the GNU C library: handler, 128 bytes of blocked signals, flags.
-const MASK_AT: u32 = 8;
-const FLAGS_AT: u32 = 136;
-const ACTION_BYTES: u32 = 152;
-const SA_SIGINFO: u32 = 4;
-const SA_ONSTACK: u32 = 0x0800_0000;
-const SA_RESTART: u32 = 0x1000_0000;
-const SIG_DFL: u64 = 0;
-const SIG_IGN: u64 = 1;
 const SIG_UNBLOCK: u32 = 1;
-
-/** Returns the address of a function from its distance in the text. */
-@inline
-export function functionAt(field: u64): u64 {
-  return text() + <u64>(<i64>(<i32>load32(text() + field)));
-}
-
-@inline
-function bitOf(signal: u32): u64 {
-  return (<u64>1) << (signal - 1);
-}
-
-function setAction(sampler: usize, signal: u32, handler: u64, flags: u32): bool {
-  const action = sampler + Sampler.message;
-  memory.fill(action, 0, ACTION_BYTES);
-  store<u64>(action, handler);
-  // A handler that interrupted it might leave it by a jump, so all signals are blocked.
-  memory.fill(action + MASK_AT, 0xff, FLAGS_AT - MASK_AT);
-  store<u32>(action, flags, FLAGS_AT);
-  return libcSigaction(signal, processAddress(action), 0) === 0;
-}
-
-export function actByDefault(sampler: usize, signal: u32): void {
-  setAction(sampler, signal, SIG_DFL, 0);
-}
-
-/** True if a signal has no handler, or memshade's own one from before a fork. */
-function isFree(handler: u64): bool {
-  return handler === SIG_DFL || handler === functionAt(SampleText.handler);
-}
-
-/** Takes the first signal from `from` downwards that the program does not use. */
-function takeSignal(sampler: usize, from: u32): void {
-  const action = sampler + Sampler.message;
-  store<u32>(Sampling.isIgnored, 0);
-  for (let signal = from; signal >= LAST_SIGNAL; signal--) {
-    if (libcSigaction(signal, 0, processAddress(action)) !== 0 || !isFree(load<u64>(action))) continue;
-    if (!setAction(sampler, signal, functionAt(SampleText.handler), SA_SIGINFO | SA_ONSTACK | SA_RESTART))
-      continue;
-    store64(text() + SampleText.set, bitOf(signal));
-    store<u32>(Sampling.signal, signal);
-    return;
-  }
-  store<u32>(Sampling.signal, 0);
-}
 
 /** Begins sampling in the initial thread, if samples are wanted. */
 export function beginSampling(): void {
   const thread = currentThread();
   if (!isSampling()) beginIn(thread);
-}
-
-/** Begins sampling if samples are wanted. A forked process begins in the thread that allocates first. */
-export function beginIn(thread: u32): void {
-  const period = load64(text() + SampleText.period);
-  if (period === 0 || thread === 0) return;
-  // Samples of children would not be read if children are not recorded.
-  if (load32(text() + Text.children) === 0) store64(text() + SampleText.period, 0);
-  takeSignal(samplerOf(thread), FIRST_SIGNAL);
-  // The module of memshade's own code must exist before a signal interrupts it.
-  ruleOf(functionAt(SampleText.handler), thread + Thread.room);
-  store<u64>(Sampling.period, period);
-  startTimer(thread);
 }
 
 /** Gives the signal to the program, and switches to another one. */

@@ -14,6 +14,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { FormatError } from "../../../../ground/bytes/errors.ts";
+import { viewOf } from "../../../../ground/bytes/numbers.ts";
 import { ByteWriter } from "../../../../ground/bytes/writer.ts";
 import type { AccessKind } from "./accesses.ts";
 import { ARENA, SLOTS_END } from "./layout.ts";
@@ -221,7 +222,7 @@ export class SiteNotes {
 
 /** @throws FormatError if the bytes are not notes of this version */
 export function readNotes(bytes: Uint8Array): WasteSites {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const view = viewOf(bytes);
   const word = (at: number): number => view.getUint32(WORD * at, true);
   if (
     bytes.length < WORD * HEADER_WORDS ||

@@ -1,5 +1,6 @@
 import { GENERAL, type Register } from "../../../../code/x64/index.ts";
 import { type Place, placeBytes } from "../../../../code/x64/operands.ts";
+import { LINE_BYTES } from "../../../../ground/bytes/sizes.ts";
 import { LINE_SHIFT, MARK_BYTES, MARKS } from "./layout.ts";
 
 /** Kinds of accesses to a line: bits of the decoder's `READ` and `WRITE`. */
@@ -83,7 +84,6 @@ function setMark(register: number, lines: number, planes: Planes): number[] {
   return planes === BOTH ? [0x66, ...rex, 0xc7, ...at, 1, 1] : [...rex, 0xc6, ...at, 1];
 }
 
-const LINE_BYTES = 64;
 /** Size up to which compilers align accesses. A larger one may cross the edge of a line. */
 const MOST_ALIGNED_BYTES = 8;
 const PLANES = [1, 2];

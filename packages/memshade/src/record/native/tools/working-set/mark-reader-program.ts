@@ -1,14 +1,8 @@
 import { compile } from "../../../../code/aot/index.ts";
-import {
-  headersEnd,
-  PAGE_BYTES,
-  PF_R,
-  PF_W,
-  PF_X,
-  writeElfImage,
-} from "../../../../code/objects/elf/write/image.ts";
+import { headersEnd, PF_R, PF_W, PF_X, writeElfImage } from "../../../../code/objects/elf/write/image.ts";
 import { Assembler, RDI, RSP } from "../../../../code/x64/index.ts";
 import { bytesOfBase64 } from "../../../../ground/bytes/base64.ts";
+import { PAGE_BYTES } from "../../../../ground/bytes/sizes.ts";
 import { MARK_READER_BASE64 } from "./reader.generated.ts";
 
 const ET_EXEC = 2;

@@ -33,7 +33,7 @@ import {
   setLimit,
   settleBytes,
 } from "./intervals";
-import { liveUnit, noticePeak, roomLeft } from "./live";
+import { contextAt, liveUnit, noticePeak, roomLeft, sizeAt } from "./live";
 import { LARGEST_IN_SLOT, slotFor, slotOf } from "./places";
 import { Address, addressOf, bytesByHeader, END, raiseHighWater } from "./program";
 import {
@@ -41,14 +41,12 @@ import {
   blockStart,
   bump32,
   bump64,
-  contextAt,
   findRecord,
   mibOfTag,
   moveToRecord,
   placeDifference,
   recordOf,
   removeRecord,
-  sizeAt,
   sizeOfTag,
   slotStart,
   tagOf,

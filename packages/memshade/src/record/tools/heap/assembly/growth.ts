@@ -21,7 +21,8 @@ import {
 } from "./layout.generated";
 import { countMarks, lastMarked, SHORTEST_MARKED } from "./marks";
 import { Address, addressOf, isReadable } from "./program";
-import { bump32, bump64, recordAt } from "./records";
+import { recordAt } from "./live";
+import { bump32, bump64 } from "./records";
 
 // Recognizes blocks that grow: by a reallocation that moves them, or as vectors, strings and hash tables do.
 // These allocate a larger block, copy, and release the old block.

@@ -1,12 +1,10 @@
 import { CONTROL, MIBS, RECORDS } from "./imports";
 import { CONTEXT_BYTES, Control, RECORD_BYTES, Record, Slot, Tag } from "./layout.generated";
-import { slotOf } from "./places";
 import {
   Address,
   addressOf,
   beginRegion,
   directoryEntry,
-  END,
   keepAddress,
   PROGRAM_REGION_BITS,
   PROGRAM_SLOT_BITS,
@@ -142,15 +140,6 @@ export function removeRecord(slot: usize, record: usize): void {
   store<u32>(CONTROL, offset, Control.recordFree);
 }
 
-/** Returns the record of the live block at `address`, and creates it if needed; 0 if there is no block. */
-export function recordAt(address: Address): usize {
-  const slot = slotOf(address);
-  if (slot === 0) return 0;
-  const tag = load<u32>(slot, Slot.tag);
-  if ((tag & Tag.recorded) !== 0) return findRecord(slot, address);
-  return tag !== 0 && placeDifference(tag, address) === 0 ? moveToRecord(slot, address) : 0;
-}
-
 /**
  * Returns the record of the live block that contains `address`, and creates it if needed; 0 if there is no
  * block.
@@ -186,22 +175,4 @@ export function recordAround(address: Address): usize {
     if (place === 0) return 0;
     place -= 1 << PROGRAM_SLOT_BITS;
   }
-}
-
-export function sizeAt(address: Address): u32 {
-  const slot = address < END ? slotOf(address) : 0;
-  if (slot === 0) return 0;
-  const tag = load<u32>(slot, Slot.tag);
-  if ((tag & Tag.recorded) === 0) return placeDifference(tag, address) === 0 ? sizeOfTag(tag) : 0;
-  const record = findRecord(slot, address);
-  return record === 0 ? 0 : load<u32>(record, Record.size);
-}
-
-export function contextAt(address: Address): usize {
-  const slot = address < END ? slotOf(address) : 0;
-  if (slot === 0) return 0;
-  const tag = load<u32>(slot, Slot.tag);
-  if ((tag & Tag.recorded) === 0) return tag !== 0 && placeDifference(tag, address) === 0 ? mibOfTag(tag) : 0;
-  const record = findRecord(slot, address);
-  return record === 0 ? 0 : load<u32>(record, Record.mib);
 }

@@ -7,12 +7,12 @@ import {
   fourCounters,
   twoCounters,
 } from "./counter-memory";
-import { addBlocks, addTimes, addUnread, divide } from "./counters";
 import { COUNTED, SHAPES, WALL_CLOCK } from "./imports";
 import { Context, SHAPE_BITS, SHAPE_BYTES, SHAPE_COUNT_BITS, Shape, Tag } from "./layout.generated";
+import { addBlocks, addTimes, addUnread, divide } from "./live";
 import { bump32, bump64, mibOfTag, sizeOfTag } from "./records";
 
-/** Blocks of other shapes that must come by before one of them takes over an entry. */
+/** Number of blocks of other shapes that a table entry outlasts before it takes a new shape. */
 const PATIENCE: u64 = 3;
 
 /**

@@ -1,6 +1,6 @@
 import { ACCESS_KIND, AccessKind } from "../../../../code/wasm/index.ts";
 import * as Op from "../../../../code/wasm/op.generated.ts";
-import { grown } from "../../../../ground/bytes/grown.ts";
+import { grown } from "../../../../ground/bytes/columns.ts";
 import { isZero, type Progression } from "../../../rewrite/facts/loop-progressions.ts";
 import type { WalkState } from "../../../rewrite/tool.ts";
 import { keepAddress } from "../../../rewrite/walk/keep-address.ts";

@@ -6,9 +6,9 @@ import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
 import { LOOPS } from "../layout.ts";
 import { CounterGroups, type CounterKinds, type CounterTargets, HeapSnippets } from "./counter-groups.ts";
 
-/** Indices, in the rewritten module, that polls refer to. */
+/** Parts of the rewritten module that polls use: indices, unless stated otherwise. */
 interface PollTargets {
-  /** 1 for each function, by index, that other functions' loops may call. */
+  /** By function index: 1 if a loop of another function may call the function. */
   underLoops: Uint8Array;
   countdown: number;
   /**

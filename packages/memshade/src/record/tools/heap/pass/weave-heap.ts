@@ -7,7 +7,7 @@ import {
   type WasmModule,
 } from "../../../../code/wasm/index.ts";
 import { bytesOfBase64 } from "../../../../ground/bytes/base64.ts";
-import { partitionPoint } from "../../../../ground/bytes/partition-point.ts";
+import { partitionPoint } from "../../../../ground/bytes/columns.ts";
 import { areCollected } from "../../../../profile/model/collected-objects.ts";
 import { addressesOf } from "../../../allocator/find/state-addresses.ts";
 import { type FrameBase, fixedFrameBase, placeCode } from "../../../contexts/frame-base.ts";

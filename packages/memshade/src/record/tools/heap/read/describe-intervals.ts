@@ -1,4 +1,4 @@
-import { partitionPoint } from "../../../../ground/bytes/partition-point.ts";
+import { partitionPoint } from "../../../../ground/bytes/columns.ts";
 import {
   type ContextHeap,
   HEAP_INTERVALS_SCHEMA,

@@ -54,8 +54,8 @@ import {
   applyReach,
   heapReach,
   type KnownReach,
-  type LookThrough,
   OUT_OF_REACH,
+  type ReachSearch,
   reachBounds,
   reachSentences,
 } from "./reach/apply-reach.ts";
@@ -110,7 +110,7 @@ interface SessionInstance {
   /** Reachability of the live blocks, for the next profile. */
   reach: KnownReach | undefined;
   /** Finds the reachability when a profile is taken. */
-  look: LookThrough | undefined;
+  findReach: ReachSearch | undefined;
   /** Figures of evicted contexts at the last peak so far, by call path. */
   peaks: { stamp: number; context: ShadowContext }[];
 }
@@ -174,7 +174,7 @@ export class HeapSession implements ToolSession {
       flushed: new ContextTable(),
       history: [],
       reach: undefined,
-      look: undefined,
+      findReach: undefined,
       peaks: [],
     };
     instance.members++;
@@ -197,9 +197,9 @@ export class HeapSession implements ToolSession {
   }
 
   /** Sets the function that finds reachable blocks whenever a profile is taken, in the thread of the instance. */
-  setLook(handle: InstanceHandle, look: LookThrough): void {
+  setReachSearch(handle: InstanceHandle, look: ReachSearch): void {
     const instance = this.#instances.get(handle.number);
-    if (instance !== undefined) instance.look = look;
+    if (instance !== undefined) instance.findReach = look;
   }
 
   /**
@@ -381,7 +381,7 @@ function finish(instance: SessionInstance): Finished {
 
 /** Returns an instance's figures, with those that its tables handed out since the last reset. */
 function contentsOf(instance: SessionInstance): Pick<Finished, "contents" | "reach"> {
-  const found = instance.reach ?? instance.look?.();
+  const found = instance.reach ?? instance.findReach?.();
   const now = instance.reader?.read() ?? {
     totals: NO_TOTALS,
     contexts: [],

@@ -1,3 +1,4 @@
+import { getU64 } from "../../../../ground/bytes/numbers.ts";
 import {
   ACCESSES_PER_BLOCK,
   type BlockDrag,
@@ -281,6 +282,6 @@ export class LiveBlocks {
   }
 
   #u64(at: number): number {
-    return this.#view.getUint32(at, true) + this.#view.getUint32(at + 4, true) * 2 ** 32;
+    return getU64(this.#view, at);
   }
 }

@@ -1,3 +1,4 @@
+import { getU64 } from "../../../../ground/bytes/numbers.ts";
 import {
   addCapacity,
   addGrowth,
@@ -499,7 +500,7 @@ export class ShadowReader {
   }
 
   #u64(at: number): number {
-    return this.#view.getUint32(at, true) + this.#view.getUint32(at + 4, true) * 2 ** 32;
+    return getU64(this.#view, at);
   }
 }
 

@@ -13,8 +13,8 @@ import {
   skipOpcode,
   type WasmModule,
 } from "../../../../code/wasm/index.ts";
+import { partitionPoint } from "../../../../ground/bytes/columns.ts";
 import { readU32Leb, skipLeb32 } from "../../../../ground/bytes/leb128.ts";
-import { partitionPoint } from "../../../../ground/bytes/partition-point.ts";
 import { constantObjects } from "../constant-objects.ts";
 import { type CounterPlace, decodeEvents, FIRST_COUNTER, placeInTable } from "../event-table.ts";
 import { allocates, fixedLength } from "../instructions.ts";

@@ -1,4 +1,5 @@
 import { bytesOfBase64 } from "../../../../ground/bytes/base64.ts";
+import { getU64 } from "../../../../ground/bytes/numbers.ts";
 import { FrameWord } from "../../../contexts/frames/frame-memory.ts";
 import { type ContextFrame, FrameTables } from "../../../contexts/frames/frame-tables.ts";
 import { FRAME_HEADER_BYTES, INDEX_ENTRY_BYTES, NODE_BYTES } from "../../../contexts/layout.ts";
@@ -72,8 +73,7 @@ export class ObjectTables {
   }
 
   counterAt(address: number): number {
-    const view = this.#view;
-    return view.getUint32(address, true) + view.getUint32(address + 4, true) * 2 ** 32;
+    return getU64(this.#view, address);
   }
 
   /** Returns the call of a node of the calling context tree: see `FrameTables.call`. */

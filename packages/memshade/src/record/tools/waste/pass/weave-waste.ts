@@ -15,6 +15,7 @@ import {
 import * as Op from "../../../../code/wasm/op.generated.ts";
 import { base64Of, bytesOfBase64 } from "../../../../ground/bytes/base64.ts";
 import { readU32Leb } from "../../../../ground/bytes/leb128.ts";
+import { WASM_PAGE_BYTES } from "../../../../ground/bytes/sizes.ts";
 import { ByteWriter } from "../../../../ground/bytes/writer.ts";
 import { fixedFrameBase } from "../../../contexts/frame-base.ts";
 import {
@@ -38,7 +39,6 @@ import {
   begunAt,
   LARGEST_MEMORY_BYTES,
   ownMemories,
-  PAGE_BYTES,
   ShadowIds,
   STACK_BASE_BYTES,
   WORD_TABLES,
@@ -121,7 +121,7 @@ class WasteWeaver {
         entries: contexts.entries,
       },
       get shadowBytes() {
-        return Math.ceil(loopTable.endBytes / PAGE_BYTES) * PAGE_BYTES;
+        return Math.ceil(loopTable.endBytes / WASM_PAGE_BYTES) * WASM_PAGE_BYTES;
       },
       data: () => loopTable.segments(shadowMemory),
       tableBytes: Array(ownMemories(layout, wishes)).fill(layout.covered * 4),

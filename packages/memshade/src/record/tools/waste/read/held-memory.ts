@@ -1,10 +1,9 @@
+import { WASM_PAGE_BYTES } from "../../../../ground/bytes/sizes.ts";
 import { followedMemory } from "../../followed-memory.ts";
 import type { InstrumentedInfo } from "../../options.ts";
 import { wasteDescription } from "../description.ts";
 import { Control } from "../layout.ts";
 import { tooLargeSentence } from "../memory-limit.ts";
-
-const PAGE_BYTES = 65536;
 
 /**
  * Returns why a module with the waste tool cannot run on the memory that it imports: the memory is larger than the
@@ -60,9 +59,9 @@ function hold(memory: WebAssembly.Memory, most: number, refuse: (pages: number) 
     configurable: true,
     writable: true,
     value(pages: number): number {
-      const wanted = memory.buffer.byteLength + Number(pages) * PAGE_BYTES;
+      const wanted = memory.buffer.byteLength + Number(pages) * WASM_PAGE_BYTES;
       if (wanted > most) {
-        refuse(wanted / PAGE_BYTES);
+        refuse(wanted / WASM_PAGE_BYTES);
         throw new RangeError("WebAssembly.Memory.grow(): Maximum memory size exceeded");
       }
       return Reflect.apply(grow, memory, [pages]);

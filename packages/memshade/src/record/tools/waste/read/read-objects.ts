@@ -1,3 +1,4 @@
+import { getU64 } from "../../../../ground/bytes/numbers.ts";
 import {
   BLOCK_BYTES,
   Block,
@@ -11,7 +12,7 @@ import {
   OffsetCount,
 } from "../layout.ts";
 import { INVALID, KEY_MASK, readSitePairs, UNREAD, type WasteWords, wordsOf } from "./read-pairs.ts";
-import { controlWord, readCount, type WasteTables } from "./tables.ts";
+import { controlWord, type WasteTables } from "./tables.ts";
 
 /** Figures of the blocks of one allocation site. */
 export interface ObjectFigures {
@@ -103,7 +104,7 @@ function readSite(
   by: { readonly dead: KeyBytes; readonly written: KeyBytes; readonly read: KeyBytes },
 ): ObjectFigures {
   const size = view.getUint32(at + ObjectSite.size, true);
-  const count = (field: number): number => readCount(view, at + field);
+  const count = (field: number): number => getU64(view, at + field);
   return {
     path: places.get(view.getUint32(at, true)) ?? [],
     objects: count(ObjectSite.objects),
@@ -149,12 +150,12 @@ function endBlock(
   const size = view.getUint32(at + Block.size, true);
   const flags = view.getUint32(at + Block.flags, true);
   const zeroedBy = view.getUint32(at + Block.zeroedBy, true);
-  const born = readCount(view, at + Block.born);
-  const lifetime = readCount(view, description.control + Control.clock) - born;
+  const born = getU64(view, at + Block.born);
+  const lifetime = getU64(view, description.control + Control.clock) - born;
   site.ended++;
   site.lifetime += lifetime;
   if ((flags & ACCESSED) !== 0 && lifetime > 0)
-    site.usefulLifetime += (readCount(view, at + Block.last) - readCount(view, at + Block.first)) / lifetime;
+    site.usefulLifetime += (getU64(view, at + Block.last) - getU64(view, at + Block.first)) / lifetime;
   let touched = 0;
   for (let i = 0; i < size; i++) {
     const word = writers[address + i];

@@ -1,10 +1,11 @@
+import { getU64 } from "../../../../ground/bytes/numbers.ts";
 import type { PairKind } from "../../../../profile/model/waste.ts";
 import { eachIndexEntry } from "../../../contexts/frames/index-table.ts";
 import { IndexEntry, IndexKind } from "../../../contexts/layout.ts";
 import { GREW, MOVED, PAIR_BYTES, Pair, READS_BYTES } from "../layout.ts";
 import { READ_BYTE, ShadowIds, WORD_TABLES } from "../memory-plan.ts";
 import { callersOf, readPathPlaces } from "./read-path-blocks.ts";
-import { coveredNow, readCount, type WasteTables } from "./tables.ts";
+import { coveredNow, type WasteTables } from "./tables.ts";
 
 /** Mask of the key in words of precise mode, and states in the two bits above. */
 export const KEY_MASK = 0x3fffffff;
@@ -70,7 +71,7 @@ export function readBytes(tables: WasteTables): Map<number, number> {
   const found = new Map<number, number>();
   if (description.engine === "full") return found;
   for (let id: number = ShadowIds.first; id < ShadowIds.overflow; id++) {
-    const bytes = readCount(view, description.reads + id * READS_BYTES);
+    const bytes = getU64(view, description.reads + id * READS_BYTES);
     if (bytes !== 0) found.set(keyOfId(tables, id), bytes);
   }
   return found;
@@ -155,8 +156,8 @@ function* entriesOf({ view, description: { pairs, pairCapacity } }: WasteTables)
       first: view.getUint32(at, true),
       second: view.getUint32(at + 4, true),
       kind,
-      bytes: readCount(view, at + 16),
-      operations: readCount(view, at + 24),
+      bytes: getU64(view, at + 16),
+      operations: getU64(view, at + 24),
     };
   }
 }

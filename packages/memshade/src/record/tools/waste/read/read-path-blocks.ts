@@ -1,4 +1,5 @@
 import { bytesOfBase64 } from "../../../../ground/bytes/base64.ts";
+import { getU64 } from "../../../../ground/bytes/numbers.ts";
 import { NODE_BYTES, Node } from "../../../contexts/layout.ts";
 import {
   CARRIED_ON,
@@ -14,7 +15,7 @@ import {
 } from "../layout.ts";
 import { READ_BYTE, ShadowIds, SITE_COUNTERS_BYTES, SITE_EVENTS } from "../memory-plan.ts";
 import type { SiteTable } from "../site-table.ts";
-import { controlWord, coveredNow, has, readCount, type WasteTables } from "./tables.ts";
+import { controlWord, coveredNow, hasBit, type WasteTables } from "./tables.ts";
 
 /** Offset of the count in the records of stores and loads. */
 const COUNT = 0;
@@ -72,7 +73,7 @@ export function readSitePaths(
       const { runs, events } = counts ?? NO_COUNTS;
       const at = table + key * 2 ** shift;
       // Most sites of a large module never run. In precise mode they are kept: they may be writers from before a reset.
-      if (isSummary && runs === 0 && readCount(tables.view, at + COUNT) === 0) continue;
+      if (isSummary && runs === 0 && getU64(tables.view, at + COUNT) === 0) continue;
       paths.push({ key, site, path: [sites.offset[site]], at, runs, events });
     }
     if (siteOf === undefined) return paths;
@@ -98,10 +99,10 @@ function inlineCounts({ view, description }: WasteTables): (site: number) => typ
   const leaders = bytesOfBase64(description.leaders);
   let ofBlock = 0;
   return (site) => {
-    if (!has(inline, site)) return NO_COUNTS;
+    if (!hasBit(inline, site)) return NO_COUNTS;
     const at = description.counters + site * SITE_COUNTERS_BYTES;
-    if (has(leaders, site)) ofBlock = readCount(view, at);
-    return { runs: ofBlock, events: readCount(view, at + SITE_EVENTS) };
+    if (hasBit(leaders, site)) ofBlock = getU64(view, at);
+    return { runs: ofBlock, events: getU64(view, at + SITE_EVENTS) };
   };
 }
 
@@ -151,7 +152,7 @@ export function readPathPlaces({ view, description }: WasteTables, path: number)
 function readPath(tables: WasteTables, path: number): PathBlocksFigures {
   const { view, description } = tables;
   const at = description.pathBlocks + path * PATH_BLOCKS_BYTES;
-  const count = (field: number): number => readCount(view, at + field);
+  const count = (field: number): number => getU64(view, at + field);
   const word = (field: number): number => view.getUint32(at + field, true);
   const size = word(PathBlocks.size);
   const granules = Math.min(granulesOf(size), word(PathBlocks.granules));

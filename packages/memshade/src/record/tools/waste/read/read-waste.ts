@@ -1,5 +1,6 @@
 import { ACCESS_BYTES, OPCODE_NAME } from "../../../../code/wasm/index.ts";
 import { bytesOfBase64 } from "../../../../ground/bytes/base64.ts";
+import { getU64 } from "../../../../ground/bytes/numbers.ts";
 import { ByteReader } from "../../../../ground/bytes/reader.ts";
 import type { WasteClass, WasteValue } from "../../../../profile/model/waste.ts";
 import { type ContextFrame, FrameTables } from "../../../contexts/frames/frame-tables.ts";
@@ -42,7 +43,7 @@ import {
   readSitePaths,
   type SiteInContext,
 } from "./read-path-blocks.ts";
-import { controlWord, has, readCount, type WasteTables } from "./tables.ts";
+import { controlWord, hasBit, type WasteTables } from "./tables.ts";
 
 const MOST_VALUES = 3;
 
@@ -50,8 +51,8 @@ const MOST_VALUES = 3;
 function readValues(view: DataView, at: number, op: number): WasteValue[] {
   const values: WasteValue[] = [];
   for (let counter = at; counter < at + VALUES_BYTES; counter += VALUE_BYTES) {
-    const error = readCount(view, counter + Value.error);
-    const loads = readCount(view, counter + Value.count) - error;
+    const error = getU64(view, counter + Value.error);
+    const loads = getU64(view, counter + Value.count) - error;
     if (loads > 0) values.push({ value: valueText(view, counter, op), loads, exact: error === 0 });
   }
   return commonest(values);
@@ -154,7 +155,7 @@ interface FigureSources {
 
 /** Returns readers of 64-bit counts of a record. Summary mode has only the first fields. */
 function recordReader({ tables: { view, description } }: FigureSources, at: number) {
-  const count = (field: number): number => readCount(view, at + field);
+  const count = (field: number): number => getU64(view, at + field);
   const isPrecise = description.engine === "full";
   return { count, precise: (field: number): number => (isPrecise ? count(field) : 0) };
 }
@@ -182,8 +183,8 @@ function storeFigures(sources: FigureSources, siteInContext: SiteInContext): Sto
   return {
     path,
     siteClass: SITE_CLASS_NAMES[sites.siteClass[site]],
-    isFrame: has(frames, site),
-    isUpdate: has(sources.updates, site),
+    isFrame: hasBit(frames, site),
+    isUpdate: hasBit(sources.updates, site),
     stores,
     ...(begun === undefined ? {} : { again: Math.max(0, stores - begun) }),
     written,
@@ -219,7 +220,7 @@ function loadFigures(sources: FigureSources, siteInContext: SiteInContext): Load
   return {
     path,
     siteClass: SITE_CLASS_NAMES[sites.siteClass[site]],
-    isFrame: has(frames, site),
+    isFrame: hasBit(frames, site),
     loads,
     bytes: size === 0 ? count(Load.bytes) : loads * size,
     silent: size === 0 ? count(Load.silent) : loads - fresh,
@@ -400,7 +401,7 @@ export function readBegun({ view, description }: WasteTables, sites: SiteTable):
     const [first] = group;
     const isStore = sites.store[first] !== 0;
     const key = isStore ? sites.store[first] + (isPrecise ? 1 : ShadowIds.first) - 1 : sites.load[first];
-    const count = readCount(view, begunAt(description, key, { isStore, isPrecise }));
+    const count = getU64(view, begunAt(description, key, { isStore, isPrecise }));
     for (const site of group) begun.set(site, count);
   }
   return begun;
@@ -548,7 +549,7 @@ class FrameReader {
     const { stores, recordShift } = this.#description;
     const records = address + FRAME_HEADER_BYTES;
     const add = (to: FramedSite[], site: number, at: number, runs: number): void => {
-      const count = readCount(view, at + COUNT) + runs;
+      const count = getU64(view, at + COUNT) + runs;
       if (count > 0) to.push({ key: (at - stores) / 2 ** recordShift, site, at, runs, node, count });
     };
     const [first, end] = [firstOfFunction[defined], firstOfFunction[defined + 1]];
@@ -556,9 +557,9 @@ class FrameReader {
     const readSite = (site: number): void => {
       const [store, load] = [this.#framed.store[site], this.#framed.load[site]];
       let runs = 0;
-      if (has(this.#inline, site)) {
+      if (hasBit(this.#inline, site)) {
         // A block's runs are counted in the record of its first site, as the site's own.
-        if (has(this.#leaders, site)) ofBlock = readCount(view, records + (store >= 0 ? store : load));
+        if (hasBit(this.#leaders, site)) ofBlock = getU64(view, records + (store >= 0 ? store : load));
         else runs = ofBlock;
       }
       if (store >= 0) add(toStores, site, records + store, runs);

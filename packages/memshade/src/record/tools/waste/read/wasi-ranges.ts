@@ -52,7 +52,7 @@ export function observeImports(
       for (const [address, bytes] of reads) for (const report of hostRead) report(address, bytes);
       for (const [address, bytes] of writes) {
         for (const report of hostWrote) report(address, bytes);
-        if (before === undefined || !hostWrites?.tell(before, address, bytes)) wasteWrote?.(address, bytes);
+        if (before === undefined || !hostWrites?.report(before, address, bytes)) wasteWrote?.(address, bytes);
       }
       return result;
     };
@@ -293,7 +293,7 @@ class HostWrites {
    * Called after the host's call. Reports `size` bytes written at `address`; returns false if not all of them were
    * kept.
    */
-  tell(kept: readonly Kept[], address: number, size: number): boolean {
+  report(kept: readonly Kept[], address: number, size: number): boolean {
     const before = kept.find((range) => range.address === address && range.bytes.length >= size);
     if (before === undefined) return false;
     for (let done = 0; done < size; done += INIT_BUFFER_BYTES) {

@@ -1,3 +1,4 @@
+import { KIB, LINE_BYTES, MIB, WASM_PAGE_BYTES } from "../../../../ground/bytes/sizes.ts";
 import { frameConstants } from "../../../contexts/frames/frame-memory.ts";
 import { indexTableBytes } from "../../../contexts/frames/index-table.ts";
 import { NODE_BYTES } from "../../../contexts/layout.ts";
@@ -6,11 +7,7 @@ import { describedLayout } from "../described-layout.ts";
 
 import { BLOCK_BYTES, ENTRY_BYTES, FREED_BYTES, OWNED_BYTES, STATE_BYTES, State } from "./layout.ts";
 
-const KIB = 1024;
-const MIB = KIB * KIB;
-const PAGE_BYTES = 64 * KIB;
 const LARGEST_MEMORY_BYTES = 4096 * MIB;
-const LINE_BYTES = 64;
 const GRANULE_BYTES = 8;
 const TOUCHER_BYTES = 4;
 const BLOCKS = 4 * MIB;
@@ -91,10 +88,11 @@ export interface AttributionWishes extends Record<keyof AttributionOptions, bool
 export function planAttribution(wishes: AttributionWishes): AttributionLayout {
   const { firstTouch, fill, owners } = wishes;
   const perByte = fill || owners ? followedBytesPerByte(wishes) : 0;
-  const wanted = perByte === 0 ? 0 : Math.ceil(wishes.memoryBytes / PAGE_BYTES) * PAGE_BYTES;
+  const wanted = perByte === 0 ? 0 : Math.ceil(wishes.memoryBytes / WASM_PAGE_BYTES) * WASM_PAGE_BYTES;
   const otherBytes = place(wishes, 0).endBytes;
-  const room = LARGEST_MEMORY_BYTES - PAGE_BYTES - otherBytes;
-  const covered = wanted === 0 ? 0 : Math.min(wanted, Math.floor(room / perByte / PAGE_BYTES) * PAGE_BYTES);
+  const room = LARGEST_MEMORY_BYTES - WASM_PAGE_BYTES - otherBytes;
+  const covered =
+    wanted === 0 ? 0 : Math.min(wanted, Math.floor(room / perByte / WASM_PAGE_BYTES) * WASM_PAGE_BYTES);
   return { ...place(wishes, covered), firstTouch, fill, owners, isLimited: covered < wanted };
 }
 
@@ -168,7 +166,7 @@ function place(wishes: AttributionWishes, covered: number): AttributionLayout {
     wrappers: wishes.wrappers,
     endBytes: 0,
   };
-  return { ...layout, endBytes: Math.ceil(end / PAGE_BYTES) * PAGE_BYTES };
+  return { ...layout, endBytes: Math.ceil(end / WASM_PAGE_BYTES) * WASM_PAGE_BYTES };
 }
 
 /** Returns the shadow address of the key for bulk instructions and the host's accesses. */

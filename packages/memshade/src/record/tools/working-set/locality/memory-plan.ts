@@ -1,4 +1,5 @@
 import { UserError } from "../../../../ground/bytes/errors.ts";
+import { LINE_BYTES } from "../../../../ground/bytes/sizes.ts";
 import type { LocalityOptions } from "../../options.ts";
 import { describedLayout } from "../described-layout.ts";
 import {
@@ -34,7 +35,6 @@ const LINEAR_MARGIN = 0.9;
 export const BUFFER_BYTES = 1 << 22;
 const SMALLEST_RATE = 1e-6;
 const LARGEST_CACHE_BYTES = 2 ** 36;
-const LINE_BYTES = 64;
 const DEFAULT_RATE = 0.01;
 const DEFAULT_CACHE_BYTES = 32 * 1024;
 

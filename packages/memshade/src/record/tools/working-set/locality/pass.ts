@@ -1,6 +1,7 @@
 import { ACCESS_BYTES, I32, type ValType } from "../../../../code/wasm/index.ts";
 import * as Op from "../../../../code/wasm/op.generated.ts";
 import { bytesOfBase64 } from "../../../../ground/bytes/base64.ts";
+import { LINE_BYTES, WASM_PAGE_BYTES } from "../../../../ground/bytes/sizes.ts";
 import { mergeRuntime, type RuntimeFunctions } from "../../../rewrite/link.ts";
 import type { WalkState } from "../../../rewrite/tool.ts";
 import { keepAddress } from "../../../rewrite/walk/keep-address.ts";
@@ -14,7 +15,6 @@ import type { IntervalPass } from "../pass/interval-pass.ts";
 import { alignmentHint } from "../pass/marks/alignment-hint.ts";
 import { BesideMarks } from "../pass/marks/beside-marks.ts";
 import { writeLine } from "../pass/marks/line-of-address.ts";
-import { LINE_BYTES } from "../pass/marks/place-group.ts";
 import { State, WAITING_BYTES } from "./layout.ts";
 import { LOCALITY_RUNTIME_BASE64 } from "./locality.generated.ts";
 import { BUFFER_BYTES, HASH_RANGE, localityConstants, PREFIX, planLocality } from "./memory-plan.ts";
@@ -407,7 +407,6 @@ function takeIn(touch: Touch, earlier: Touch): void {
 /** Least number of code bytes of an access: bounds the number of sites. */
 const LEAST_ACCESS_BYTES = 4;
 const MOST_SITES = 1 << 21;
-const PAGE_BYTES = 65536;
 
 export interface WovenLocality {
   /** Size of the tool's memory with the tables. */
@@ -442,7 +441,7 @@ export function weaveLocality(
     hosts: { clock },
   });
   return {
-    endBytes: Math.ceil(layout.endBytes / PAGE_BYTES) * PAGE_BYTES,
+    endBytes: Math.ceil(layout.endBytes / WASM_PAGE_BYTES) * WASM_PAGE_BYTES,
     globals: own,
     listeners: functions,
     sampling: {

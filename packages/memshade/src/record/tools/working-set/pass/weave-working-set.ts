@@ -13,6 +13,7 @@ import {
 } from "../../../../code/wasm/index.ts";
 import * as Op from "../../../../code/wasm/op.generated.ts";
 import { bytesOfBase64 } from "../../../../ground/bytes/base64.ts";
+import { LINE_BYTES } from "../../../../ground/bytes/sizes.ts";
 import { ByteWriter } from "../../../../ground/bytes/writer.ts";
 import { EntryPoints } from "../../../contexts/entry-points.ts";
 import {
@@ -284,7 +285,6 @@ export function placeCountdown(appended: AppendedFunctions, index: number): Coun
   };
 }
 
-const LINE_BYTES = 64;
 /** End of the lines of a memory of 4 GiB. */
 const LINES_OF_ALL_MEMORY = 2 ** 32 / LINE_BYTES;
 

@@ -1,3 +1,4 @@
+import { getU64 } from "../../../../ground/bytes/numbers.ts";
 import { placeBound, unseenBounds } from "../../../../profile/model/bound.ts";
 import { counted, groupDigits } from "../../../../profile/model/counted.ts";
 import { namedModuleOf } from "../../../../profile/model/named-module.ts";
@@ -82,8 +83,8 @@ export class WorkingSetReader {
       records.push({
         scale: view.getUint32(record + Snapshot.scale, true),
         interval: view.getUint32(record + Snapshot.interval, true),
-        start: readU64(view, record + Snapshot.start),
-        end: readU64(view, record + Snapshot.end),
+        start: getU64(view, record + Snapshot.start),
+        end: getU64(view, record + Snapshot.end),
         counts: readCounts(view, record + Snapshot.counts),
       });
       stacks.push(view.getUint32(record + Snapshot.stack, true));
@@ -130,7 +131,7 @@ export class WorkingSetReader {
   #now(view: DataView): number {
     const { control, unit } = this.#layout;
     if (unit === "accesses") return this.#accesses(view);
-    return Math.max(readU64(view, control + Control.total), readU64(view, control + Control.now));
+    return Math.max(getU64(view, control + Control.total), getU64(view, control + Control.now));
   }
 
   #cutShort(view: DataView): number {
@@ -140,7 +141,7 @@ export class WorkingSetReader {
 
   #accesses(view: DataView): number {
     const { control } = this.#layout;
-    const before = readU64(view, accessesAt(this.#layout));
+    const before = getU64(view, accessesAt(this.#layout));
     const countdown = view.getInt32(control + Control.clock, true);
     return before + view.getInt32(control + Control.loaded, true) - countdown;
   }
@@ -196,7 +197,7 @@ export class WorkingSetReader {
     const open = {
       scale: view.getUint32(control + Control.scale, true),
       interval,
-      start: readU64(view, control + Control.start),
+      start: getU64(view, control + Control.start),
       end: now,
       counts,
     };
@@ -224,10 +225,6 @@ function readCounts(view: DataView, at: number): Record<Measure, Int32Array> {
       return [measure, buckets];
     }),
   ) as Record<Measure, Int32Array>;
-}
-
-function readU64(view: DataView, at: number): number {
-  return view.getUint32(at, true) + view.getUint32(at + 4, true) * 2 ** 32;
 }
 
 /** Checks of the processor time per interval, so that an interval ends soon after it is due. */

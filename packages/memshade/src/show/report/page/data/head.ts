@@ -93,6 +93,8 @@ export function headOfRun(run: HeadOf): PageHead {
   const words = heads.find((head) => head.words !== undefined)?.words;
   const command = words === undefined ? waste?.command : commandLine(words);
   const end = heap?.description.end;
+  // The first hint says these sentences.
+  const reason = whyHeapUnknown({ heap }) ?? "";
   const facts = [
     ...heads.flatMap((head) => head.facts),
     ...presenceInWords(screen, run.presence ?? heap?.description.presence),
@@ -106,7 +108,9 @@ export function headOfRun(run: HeadOf): PageHead {
       : { ended: endInWords(end) + (end.message === undefined ? "" : `: ${end.message}`) }),
     facts: facts.map(([label, value]) => ({ label, value })),
     keys: heads.flatMap(({ keys }) => keys),
-    notTracked: [...new Set([...heads.flatMap(({ notTracked }) => notTracked), ...notRecorded(run)])],
+    notTracked: [...new Set([...heads.flatMap(({ notTracked }) => notTracked), ...notRecorded(run)])].filter(
+      (sentence) => !reason.includes(sentence),
+    ),
     hints: hintsOf(run),
   };
 }
@@ -226,7 +230,7 @@ function isOfNative(presence: Presence | undefined): boolean {
 
 /** Returns sentences about views that this run did not record, with the option that records them. */
 function notRecorded({ heap, waste, workingset, presence }: HeadOf): string[] {
-  if (isOfNative(presence)) return [];
+  if (isOfNative(presence) || whyHeapUnknown({ heap }) !== undefined) return [];
   const hasCells = heap?.contexts.mibs.histogram.some((counts) => counts !== undefined) === true;
   const isRun = heap?.description.recordedBy !== undefined || waste !== undefined;
   const hasCaches = workingset?.instances.some(({ locality }) => locality !== undefined) === true;
@@ -243,22 +247,21 @@ function notRecorded({ heap, waste, workingset, presence }: HeadOf): string[] {
 }
 
 /** Returns sentences that explain how to get more data onto the page. */
-function hintsOf({ heap, waste, workingset, objects, presence }: HeadOf): string[] {
+function hintsOf(run: HeadOf): string[] {
+  const { heap, objects, presence } = run;
   // The other tools record linear memory, which such programs do not use.
   if (objects !== undefined && heap === undefined) return [];
-  const missing = [
-    ...(heap === undefined ? ["heap"] : []),
-    ...(waste === undefined ? ["waste"] : []),
-    ...(workingset === undefined ? ["workingset"] : []),
-  ];
+  const missing = RECORDED_TOGETHER.filter(([tool]) => run[tool] === undefined);
   const isNative = isOfNative(presence) || (heap !== undefined && isOfNativeProgram(heap));
-  const isRecorded = heap?.description.recordedBy !== undefined || (heap === undefined && missing.length < 3);
+  const isRecorded =
+    heap?.description.recordedBy !== undefined ||
+    (heap === undefined && missing.length < RECORDED_TOGETHER.length);
   const hints: string[] = [];
   const unknown = whyHeapUnknown({ heap });
   if (unknown !== undefined) hints.push(unknown.charAt(0).toUpperCase() + unknown.slice(1));
   if (isRecorded && missing.length > 0 && !isNative)
     hints.push(
-      `Not recorded: ${missing.map((tool) => NAMES[tool]).join(" and ")}. --tool heap,waste,workingset records all of it in one run.`,
+      `Not recorded: ${missing.map(([, name]) => name).join(" and ")}. --tool heap,waste,workingset records all of it in one run.`,
     );
   const hashed = heap === undefined ? 0 : hashedFrames(heap);
   if (hashed > 0)
@@ -282,11 +285,12 @@ function hintsOf({ heap, waste, workingset, objects, presence }: HeadOf): string
 const DEBUG_SYMBOLS =
   "Install the debug symbols of the program and its libraries (on Debian, packages whose names end in -dbgsym or -dbg)";
 
-const NAMES: Readonly<Record<string, string>> = {
-  heap: "blocks of the heap",
-  waste: "stores and loads in vain",
-  workingset: "the working set",
-};
+/** Tools that one run can record, with the names of their parts. */
+const RECORDED_TOGETHER = [
+  ["heap", "blocks of the heap"],
+  ["waste", "stores and loads in vain"],
+  ["workingset", "the working set"],
+] as const;
 
 /** Matches a function of an indexed MemProf profile. */
 const HASH_FOR_NAME = /^GUID 0x[0-9a-f]+$/;

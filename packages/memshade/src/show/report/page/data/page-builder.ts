@@ -268,10 +268,6 @@ export class PageBuilder {
     return index;
   }
 
-  hasModule(index: number): boolean {
-    return this.#modules[index] !== undefined;
-  }
-
   frame(row: FrameRow): number {
     const { function: name, module = -1, address = -1, file = "", line = 0, column = 0, flags = 0 } = row;
     // Code that was not inlined belongs to one function at each address, but tools may name that function

@@ -285,6 +285,8 @@ export interface PageFinding {
   readonly tool: PageTool;
   readonly amount: number;
   readonly unit: PageUnit;
+  /** Margin of error of the amount at 95 % confidence, if JavaScript callers were sampled; 0 if it is unknown. */
+  readonly margin?: number | undefined;
   /** Share 0…1 of the program's total of this kind. */
   readonly part: number;
   /** Total that `part` refers to: short after the percentage, and in full. */

@@ -492,6 +492,7 @@ function builtFindings(
       tool,
       amount,
       unit,
+      ...(place.isSampled === true ? { margin: marginOf(finding) } : {}),
       part,
       path,
       details,
@@ -503,6 +504,10 @@ function builtFindings(
       contexts: [...new Set([...contexts, ...clearedBy(finding, contexts, recorded)])],
     };
   });
+}
+
+function marginOf({ unit, place: { margins } }: Finding): number {
+  return (unit === "bytes" ? margins?.bytes : unit === "blocks" ? margins?.blocks : undefined) ?? 0;
 }
 
 /**

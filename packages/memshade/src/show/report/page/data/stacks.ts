@@ -1,4 +1,3 @@
-import { groupContexts } from "../../../../explain/analyses/groups.ts";
 import {
   firstOfTool,
   knownMeasures,
@@ -9,7 +8,6 @@ import {
 } from "../../../../explain/measures/index.ts";
 import type { Measure, MeasuredProfiles, MeasureUnit } from "../../../../explain/measures/measure.ts";
 import type { Column, MeasuredFrame, MeasuredStacks } from "../../../../explain/measures/measured-stacks.ts";
-import { formatBytes, formatCount } from "../../../../profile/model/format.ts";
 import { NONE } from "../../../../profile/model/indices.ts";
 import type { PageBuilder, WeightKind } from "./page-builder.ts";
 import { FRAME_FLAGS, type PageRatio, type PageUnit } from "./page-data.ts";
@@ -73,7 +71,11 @@ export function addStacks(
   for (const one of measures) {
     const column = one.column(profiles)!;
     const { id, title: label, explainedBy: word } = one;
-    const cautions = cautionsOf(one, column, measured, profiles);
+    const values = Float64Array.from(column.amounts as ArrayLike<number | bigint>, Number);
+    const varianceIn = one.unit === "clock" ? undefined : measured.varianceIn?.(column, sampleUnit(one));
+    const variances = varianceIn && values.map((_, row) => varianceIn(row));
+    const isEstimated = variances?.some((variance) => variance > 0) === true;
+    const cautions = cautionsOf(one, column, profiles, isEstimated);
     const kind: WeightKind = {
       id,
       label,
@@ -83,11 +85,8 @@ export function addStacks(
       ...clockOf(one, measured),
       ...(cautions.length === 0 ? {} : { caution: cautions.join(" ") }),
     };
-    const values = Float64Array.from(column.amounts as ArrayLike<number | bigint>, Number);
     builder.addWeight(kind, contextOf, values);
-    const varianceIn = one.unit === "clock" ? undefined : measured.varianceIn?.(column, sampleUnit(one));
-    const variances = varianceIn && values.map((_, row) => varianceIn(row));
-    if (variances?.some((variance) => variance > 0)) builder.addVariances(id, contextOf, variances);
+    if (isEstimated) builder.addVariances(id, contextOf, variances!);
     if ((column.rest ?? 0) > 0) builder.addTo(id, [noPath()], [column.rest!]);
   }
   return contextOf;
@@ -119,32 +118,16 @@ function frameOf(builder: PageBuilder, { modules }: MeasuredStacks, frame: Measu
 function cautionsOf(
   measure: Measure,
   column: Column,
-  measured: MeasuredStacks,
   profiles: MeasuredProfiles,
+  isEstimated: boolean,
 ): string[] {
   const remark = measure.remark?.(profiles);
   return [
     ...(column.isLowerBound === true ? ["This is a lower bound."] : []),
-    ...(measure.unit === "clock" ? [] : estimateOf(measure, column, measured, profiles)),
+    ...(isEstimated
+      ? ["JavaScript callers were sampled: each site shows its margin of error, ± at 95 % confidence."]
+      : []),
     ...(remark === undefined ? [] : [remark]),
-  ];
-}
-
-/** Returns a sentence about the error of a location's figures, if callers were sampled. */
-function estimateOf(
-  measure: Measure,
-  column: Column,
-  { marginOf }: MeasuredStacks,
-  { heap }: MeasuredProfiles,
-): string[] {
-  if (heap?.contexts.variances === undefined || marginOf === undefined) return [];
-  const unit = sampleUnit(measure);
-  const margins = groupContexts(heap, "site").contexts.map((rows) => marginOf(column, unit, rows) ?? 0);
-  const most = Math.ceil(margins.reduce((largest, margin) => Math.max(largest, margin), 0));
-  if (most === 0) return [];
-  const amount = unit === "bytes" ? formatBytes(most) : formatCount(most);
-  return [
-    `JavaScript callers were sampled: figures of a site have a margin of at most ±${amount} (95 % confidence).`,
   ];
 }
 

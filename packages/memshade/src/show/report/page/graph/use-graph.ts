@@ -1,4 +1,5 @@
 import { useMemo } from "preact/hooks";
+import { sum } from "../../../../ground/bytes/numbers.ts";
 import type { FrameNames } from "../app/model/names.ts";
 import type { PageState, SelectedBox } from "../app/state.ts";
 import type { PageData, PageRatio, PageUnit } from "../data/page-data.ts";
@@ -316,12 +317,6 @@ function split(
     boxes: sorted.subarray(start[part], start[part + 1]),
     values: columns.map((column) => column.subarray(start[part], start[part + 1])),
   }));
-}
-
-function sum(values: Float64Array): number {
-  let total = 0;
-  for (const value of values) total += value;
-  return total;
 }
 
 /** Widest picture in CSS pixels in which all visible boxes exist; boxes too narrow for it get no callers. */

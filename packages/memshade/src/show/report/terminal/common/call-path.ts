@@ -3,7 +3,7 @@ import { shortPlace } from "../../../../explain/analyses/frames/place-names.ts";
 import type { Screen } from "./screen.ts";
 import { displayWidth, printable } from "./text.ts";
 
-/** Longest function name: both ends of a path and the count between them fit on a line. */
+/** Columns of a function name: both ends of a path and the count between them fit on a line. */
 const LONGEST_NAME = 28;
 
 /** A printed frame of a call path. */
@@ -38,7 +38,7 @@ export function printChain(screen: Screen, frames: readonly PathFrame[], lead: s
   const shownFrames = frames.slice(0, own + 1);
   if (shownFrames.length === 0) return;
   const names = foldLibraries(shownFrames).map((frame) =>
-    typeof frame === "string" ? `[${frame}]` : shortText(frame),
+    typeof frame === "string" ? `[${frame}]` : shortText(screen, frame),
   );
   const line = (shown: number): string => {
     const hiddenCount = names.length - shown;
@@ -79,10 +79,9 @@ function wholeText({ name, file, line }: PathFrame): string {
   return file === undefined ? name : `${name} (${file}:${line ?? 0})`;
 }
 
-function shortText(frame: PathFrame): string {
-  const name = printable(frame.name);
+function shortText(screen: Screen, frame: PathFrame): string {
   const place = shortPlace(frame);
-  const short = displayWidth(name) <= LONGEST_NAME ? name : `${name.slice(0, LONGEST_NAME - 1)}…`;
+  const short = screen.fit(frame.name, LONGEST_NAME);
   return place === undefined ? short : `${short} (${printable(place)})`;
 }
 

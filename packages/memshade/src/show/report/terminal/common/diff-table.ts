@@ -50,7 +50,7 @@ const PERCENT_WIDTH = 9;
 
 /**
  * Formats totals of two runs, then the largest changes, a line each, and the findings that came or went. If
- * nothing differs, the text says so and shows no figures.
+ * nothing differs, the text states that instead of figures.
  */
 export function diffTableText(table: DiffTable, options: DiffTableOptions): string {
   const screen = new Screen(options);

@@ -32,30 +32,30 @@ const SAID = "what the profiler took";
 export function printCost(screen: Screen, presence: Presence | undefined, profilerBytes?: number): void {
   const facts: HeadFact[] = presenceInWords(screen, presence);
   if (facts.length === 0 && presence === undefined && profilerBytes !== undefined)
-    facts.push(["Profiler", `took ${formatBytes(profilerBytes)} of memory for itself`]);
+    facts.push(["Profiler", `used ${formatBytes(profilerBytes)} of memory for itself`]);
   if (facts.length === 0) return;
   screen.print("", screen.paint.heading("Cost of profiling"));
   printFacts(screen, facts, 12);
 }
 
 /**
- * Returns the memory that profiler and process took, as labels with predicates. Empty if unknown or printed
+ * Returns the memory that profiler and process used, as labels with predicates. Empty if unknown or printed
  * before.
  */
 export function presenceInWords(
   screen: Screen,
   presence: Presence | undefined,
 ): [who: "Profiler" | "Process", took: string][] {
-  if (presence === undefined || screen.said.has(SAID)) return [];
-  screen.said.add(SAID);
+  if (presence === undefined || screen.printedSentences.has(SAID)) return [];
+  screen.printedSentences.add(SAID);
   const { modules, shadow, recorded, process } = presence;
   const rewrote =
-    `took ${formatBytes(shadow)} of shadow memory and tables, ${formatBytes(modules)} of rewritten modules and ` +
-    `${formatBytes(recorded)} of recorded data; its own code and the engine's for the modules come on top`;
+    `used ${formatBytes(shadow)} for shadow memory and tables, ${formatBytes(modules)} for rewritten modules and ` +
+    `${formatBytes(recorded)} for recorded data, without its own code and the engine's code of the modules`;
   // Native programs have no rewritten modules.
   const profiler =
     modules === 0
-      ? `took ${formatBytes(shadow)} of tables and ${formatBytes(recorded)} of recorded data`
+      ? `used ${formatBytes(shadow)} for tables and ${formatBytes(recorded)} for recorded data`
       : rewrote;
   return [["Profiler", profiler], ...(process === undefined ? [] : [processInWords(process)])];
 }
@@ -70,7 +70,7 @@ function processInWords({
   const time = (ms: number): string => formatLifetime(ms, { kind: "wall", unit: "ms" });
   return [
     "Process",
-    `took ${formatBytes(peakBytes)} at its peak and ${time(processorMs)} of processor time, ${profilerAlone === true ? "the profiler's alone, without the browser" : "program and profiler together"}; ` +
+    `used ${formatBytes(peakBytes)} at its peak and ${time(processorMs)} of processor time, ${profilerAlone === true ? "the profiler's alone, without the browser" : "program and profiler together"}; ` +
       `${time(rewritingMs)} of that rewrote modules and ${time(profileMs)} made the profile`,
   ];
 }
@@ -96,8 +96,8 @@ export function printTitle(screen: Screen, profile: HeapProfile): void {
 
 /** Prints the gaps of a profile that this report has not printed yet. */
 export function printGaps(screen: Screen, sentences: readonly string[]): void {
-  const gaps = sentences.filter((gap) => !screen.said.has(gap));
-  for (const gap of gaps) screen.said.add(gap);
+  const gaps = sentences.filter((gap) => !screen.printedSentences.has(gap));
+  for (const gap of gaps) screen.printedSentences.add(gap);
   if (gaps.length === 0) return;
   screen.print("", screen.paint.warning("! Read this first"));
   const limit = screen.isWide ? gaps.length : GAPS_SHOWN;
@@ -119,7 +119,7 @@ export function isOfNativeRun(presence: Presence | undefined): boolean {
   return presence?.modules === 0;
 }
 
-/** A line of a report's head: what it is of, empty where the line above says it, and what there is to say. */
+/** Line of a report's head: a label, empty if it is that of the line above, and a text. */
 export type HeadFact = readonly [label: string, value: string];
 
 export function printSummary(screen: Screen, profile: HeapProfile): void {

@@ -20,8 +20,8 @@ const HEADING = "Modules";
  */
 export function printModules(screen: Screen, modules: readonly ListedModule[]): void {
   const unknown = modules.filter(({ exports }) => exports !== undefined);
-  if (modules.length < 2 || unknown.length === 0 || screen.said.has(HEADING)) return;
-  screen.said.add(HEADING);
+  if (modules.length < 2 || unknown.length === 0 || screen.printedSentences.has(HEADING)) return;
+  screen.printedSentences.add(HEADING);
   const shown = screen.isWide ? modules : modules.slice(0, MODULES_SHOWN);
   const width = Math.max(...shown.map(({ name }) => printable(name).length));
   screen.print("", screen.paint.heading(HEADING));

@@ -7,7 +7,7 @@ import type { StackFrame } from "../../../../explain/measures/measured-stacks.ts
 import { amountFormat } from "../../measure-format.ts";
 import { type DiffTableOptions, diffTableText } from "./diff-table.ts";
 import { type Screen, shortenName } from "./screen.ts";
-import { cutMiddle, displayWidth, printable } from "./text.ts";
+import { displayWidth, firstWords, printable } from "./text.ts";
 
 const NOUNS = { path: "call path", site: "site", function: "function" } as const;
 
@@ -54,7 +54,8 @@ function nameOf(
   if (own.isWord === true) return `[${own.function}]`;
   const line = group === "function" ? undefined : shortPlace(own);
   const place = line === undefined ? "" : ` (${printable(line)})`;
-  const callersText = callers.map(({ function: name = "?" }) => ` ← ${bareName(name)}`).join("");
+  const callerWords = callers.map(({ function: name = "?" }) => ` ← ${printable(bareName(name))}`);
+  const callersText = callerWords.join("");
   const name = functionInWords({ function: own.function });
   if (screen.isWhole) return `${name}${place}${callersText}`;
   const short = screen.shorten(
@@ -63,5 +64,5 @@ function nameOf(
     Math.max(1, room - displayWidth(place)),
   );
   const rest = room - displayWidth(short) - displayWidth(place);
-  return `${short}${place}${screen.shorten(callersText, (columns) => cutMiddle(callersText, columns), Math.max(0, rest))}`;
+  return `${short}${place}${screen.shorten(callersText, (columns) => firstWords(callerWords, " ← …", columns), Math.max(0, rest))}`;
 }

@@ -116,7 +116,7 @@ export interface ScreenOptions {
   /** Most lines of callers below a row of a wide screen. */
   readonly callerLines?: number | undefined;
   /** Sentences that an earlier part of the same report printed. The screen adds its own. */
-  readonly said?: Set<string> | undefined;
+  readonly printedSentences?: Set<string> | undefined;
 }
 
 /** Default number of caller lines below a row: more than a screen has. */
@@ -131,7 +131,7 @@ export class Screen {
   readonly isWhole: boolean;
   readonly callerLines: number;
   readonly allFrames: boolean;
-  readonly said: Set<string>;
+  readonly printedSentences: Set<string>;
   isShortened = false;
   readonly #lines: string[] = [];
 
@@ -142,7 +142,7 @@ export class Screen {
     isCut = true,
     allFrames = false,
     callerLines = USUAL_CALLER_LINES,
-    said = new Set(),
+    printedSentences: said = new Set(),
   }: ScreenOptions) {
     this.paint = paint;
     this.width = width;
@@ -150,7 +150,7 @@ export class Screen {
     this.isWhole = isWide || !isCut;
     this.allFrames = allFrames;
     this.callerLines = callerLines;
-    this.said = said;
+    this.printedSentences = said;
   }
 
   print(...lines: string[]): void {

@@ -37,6 +37,24 @@ export function cutMiddle(text: string, width: number): string {
   return `${start}…${end}`;
 }
 
+/** Cuts the start off a location that is too wide, so that its line stays: ` (…parse.c:88)`. An opening bracket stays too. */
+export function cutStart(text: string, width: number): string {
+  if (displayWidth(text) <= width) return text;
+  const lead = /^ ?\(?/.exec(text)![0];
+  return width <= lead.length ? "" : `${lead}…${takeEnd(text, width - lead.length - 1)}`;
+}
+
+/** Joins the first words that fit into `width` columns, followed by `rest` if words are left out; "" if none fits. */
+export function firstWords(words: readonly string[], rest: string, width: number): string {
+  const whole = words.join("");
+  if (displayWidth(whole) <= width) return whole;
+  for (let count = words.length - 1; count >= 0; count--) {
+    const text = words.slice(0, count).join("") + rest;
+    if (displayWidth(text) <= width) return text;
+  }
+  return "";
+}
+
 /** Cuts the end off a mangled name that is too wide. Other names are returned whole. */
 export function cutMangled(name: string, width: number): string {
   return name.search(MANGLED) < 0 ? name : cutEnd(name, width);

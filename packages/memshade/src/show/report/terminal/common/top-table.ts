@@ -7,7 +7,7 @@ import {
 } from "../../../../explain/analyses/frames/place-names.ts";
 import { groupContexts } from "../../../../explain/analyses/groups.ts";
 import type { PairRow } from "../../../../explain/analyses/waste.ts";
-import { gapsOfTool, stacksOf } from "../../../../explain/measures/index.ts";
+import { gapsOfTool, sampleUnit, stacksOf } from "../../../../explain/measures/index.ts";
 import type { Measure, MeasuredProfiles } from "../../../../explain/measures/measure.ts";
 import {
   insidePlace,
@@ -24,7 +24,7 @@ import type { PairKind, WasteIp } from "../../../../profile/model/waste.ts";
 import { amountFormat } from "../../measure-format.ts";
 import { pathLine } from "../heap/callers.ts";
 import { GROUP_NOUNS, SiteNames } from "../heap/site-names.ts";
-import { ESTIMATED, printOmitted } from "../heap/site-rows.ts";
+import { ESTIMATED, marginText, printOmitted } from "../heap/site-rows.ts";
 import { loadedValues } from "../waste.ts";
 import { printCallers } from "./call-path.ts";
 import { printBinaries, printGaps, printWrapped } from "./header.ts";
@@ -117,6 +117,7 @@ export function topTable(ranking: Ranking, profiles: MeasuredProfiles, options: 
   const [most, least] = extremesOf(measure);
   const names = ROW_NAMES[tool]?.(profiles, groups) ?? stackNames(stacks, groups, measure.id, profiles);
   const isLowerBound = typeof measure.combine === "string" && measure.column(profiles)?.isLowerBound === true;
+  const estimates = estimatesOf(stacks, groups, profiles);
   const share: TopColumn = {
     head: "%",
     width: PERCENT_WIDTH,
@@ -134,9 +135,11 @@ export function topTable(ranking: Ranking, profiles: MeasuredProfiles, options: 
       values,
       format: total === undefined ? undefined : format,
       columns: [
-        columnOf(measure, values, clock),
+        columnOf(measure, values, clock, estimates(measure), true),
         ...(total === undefined ? [] : [share]),
-        ...ranking.beside.map((column) => columnOf(column.measure, column.values, clock)),
+        ...ranking.beside.map((column) =>
+          columnOf(column.measure, column.values, clock, estimates(column.measure)),
+        ),
       ],
       ...names,
       remarks: [
@@ -144,6 +147,9 @@ export function topTable(ranking: Ranking, profiles: MeasuredProfiles, options: 
           ? [`… and ${format(rest)} in no ${noun}`]
           : []),
         ...[measure.remark?.(profiles) ?? []].flat().filter((remark) => !stacks.gaps.includes(remark)),
+        ...(ranked.some((group) => estimates(measure)(group) > 0)
+          ? ["≈ marks estimates: JavaScript callers were sampled (± at 95 % confidence)."]
+          : []),
         ...(isLowerBound ? ["There may be more: amounts are at least these."] : []),
       ],
     },
@@ -163,13 +169,40 @@ function formatOf({ unit, isEstimate }: Measure, clock: Clock | undefined): (amo
   return isEstimate === true ? (amount) => ESTIMATED + format(amount) : format;
 }
 
-function columnOf(measure: Measure, values: Float64Array, clock: Clock | undefined): TopColumn {
+function columnOf(
+  measure: Measure,
+  values: Float64Array,
+  clock: Clock | undefined,
+  estimate: Estimate,
+  showsMargin = false,
+): TopColumn {
   const format = formatOf(measure, clock);
   const isLong = measure.unit === "clock" && clock?.kind === "virtual";
   return {
     head: measure.head,
     width: isLong ? LIFETIME_WIDTH : COLUMN_WIDTH,
-    cell: (group) => format(values[group]!),
+    cell: (group) => {
+      const margin = estimate(group);
+      if (margin === 0) return format(values[group]!);
+      return `${ESTIMATED}${format(values[group]!)}${showsMargin ? marginText(margin, format) : ""}`;
+    },
+  };
+}
+
+/** Returns the margin of error of a group's amount; 0 if it was counted. */
+type Estimate = (group: number) => number;
+
+/** Returns the margins of measures whose amounts are sums over sampled callers. */
+function estimatesOf(
+  { marginOf }: MeasuredStacks,
+  { rows }: RowGroups,
+  profiles: MeasuredProfiles,
+): (measure: Measure) => Estimate {
+  return (measure) => {
+    const column =
+      measure.combine === "sum" && measure.unit !== "clock" ? measure.column(profiles) : undefined;
+    if (column === undefined || marginOf === undefined) return () => 0;
+    return (group) => Math.ceil(marginOf(column, sampleUnit(measure), rows[group]!) ?? 0);
   };
 }
 

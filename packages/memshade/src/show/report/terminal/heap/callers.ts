@@ -11,7 +11,7 @@ import { framesOfStack } from "../../../../profile/model/stacks.ts";
 import { describeFrame, type FrameDescription, ofModule } from "../../frames.ts";
 import { fillLines, foldLibraries } from "../common/call-path.ts";
 import { type Screen, shortenName } from "../common/screen.ts";
-import { cutMiddle, displayWidth, printable } from "../common/text.ts";
+import { displayWidth, printable, wrapWords } from "../common/text.ts";
 import { placeInWords } from "./site-names.ts";
 
 /** Callers with a smaller part of their site are counted, not shown. */
@@ -75,6 +75,9 @@ function forkAbove(callers: readonly CallerNode[], value: number): readonly Call
   return level;
 }
 
+/** Columns before the lines below a site. */
+export const DETAIL_INDENT = 6;
+
 /**
  * Formats one line: facts, the heaviest call path of a site, and the number of other paths. A wide screen
  * shows the tree of all paths below the facts.
@@ -84,12 +87,11 @@ export function heaviestPathLine(
   profile: HeapProfile,
   contexts: readonly IndexIntoContextTable[],
   values: ArrayLike<number>,
-  indent: number,
   facts = "",
 ): string[] {
   if (screen.isWide) {
-    const tree = callerLines(screen, profile, contexts, values, indent, Number.POSITIVE_INFINITY);
-    return facts === "" ? tree : [" ".repeat(indent) + facts, ...tree];
+    const tree = callerLines(screen, profile, contexts, values, DETAIL_INDENT, Number.POSITIVE_INFINITY);
+    return facts === "" ? tree : [" ".repeat(DETAIL_INDENT) + facts, ...tree];
   }
   const weighty = contexts.filter((context) => values[context]! > 0);
   const heaviest = weighty.reduce((best, context) => (values[context]! > values[best]! ? context : best));
@@ -99,7 +101,7 @@ export function heaviestPathLine(
     screen,
     profile,
     heaviest,
-    indent,
+    DETAIL_INDENT,
     facts,
     otherCount === 0 ? "" : `  (+${plural(otherCount, "path")})`,
   );
@@ -125,15 +127,25 @@ export function pathLine(
     if (facts + root + remark === "") return [];
     const line = first + (facts + root === "" ? remark.trimStart() : root + remark);
     const fits = facts === "" || screen.isWide || displayWidth(line) <= screen.width;
-    return fits ? [line] : [first, `${margin}${root}${remark}`];
+    return fits ? [line] : [...factLines(screen, facts, margin), `${margin}${(root + remark).trimStart()}`];
   }
   const place = { first, hanging: margin, lineLimit: 1, reservedWidth: displayWidth(remark) };
-  let lines = chainLines(screen, profile, shown, place);
-  const width = displayWidth(lines.at(-1)! + remark);
-  const isApart = facts !== "" && !screen.isWide && width > screen.width;
-  if (isApart) lines = [first.trimEnd(), ...chainLines(screen, profile, shown, { ...place, first: margin })];
+  const whole = wordsOf(screen, profile, describedFrames(profile, shown), Number.POSITIVE_INFINITY).join(" ");
+  // A path that does not fit behind the facts gets a line of its own.
+  const isApart = facts !== "" && !screen.isWide && displayWidth(first + whole + remark) > screen.width;
+  const lines = isApart
+    ? [
+        ...factLines(screen, facts, margin),
+        ...chainLines(screen, profile, shown, { ...place, first: margin }),
+      ]
+    : chainLines(screen, profile, shown, place);
   const linesWithRemark = [...lines.slice(0, -1), lines.at(-1)! + remark];
   return screen.isWide ? screen.bounded(linesWithRemark, margin) : linesWithRemark;
+}
+
+/** Returns facts that stand apart from the path, on as many lines as the screen needs. */
+function factLines(screen: Screen, facts: string, margin: string): string[] {
+  return wrapWords(facts, screen.width - margin.length).map((line) => margin + line);
 }
 
 function rootInWords(profile: HeapProfile): string {
@@ -227,25 +239,25 @@ interface ChainPlace {
   reservedWidth: number;
 }
 
-/**
- * Formats `← a (a.c:1) ← b (b.c:2)` in at most `lineLimit` lines. Frames that do not fit are left out before
- * the outermost frame of the program's own code. Library frames between own frames become one word.
- */
-function chainLines(
-  screen: Screen,
+/** Describes frames. Runs of frames of one library become the library's name. */
+function describedFrames(
   profile: HeapProfile,
   frames: readonly IndexIntoFrameTable[],
-  { first, hanging, lineLimit, reservedWidth }: ChainPlace,
+): (FrameDescription | string)[] {
+  return foldLibraries(frames.map((frame) => describeFrame(profile, frame)));
+}
+
+/**
+ * Formats `← a (a.c:1)` for each frame. A word that is wider than `width` loses its module and mark, then its location.
+ * The function's own name is never cut.
+ */
+function wordsOf(
+  screen: Screen,
+  profile: HeapProfile,
+  frames: readonly (FrameDescription | string)[],
+  width: number,
 ): string[] {
-  const described = frames.map((frame) => describeFrame(profile, frame));
-  if (screen.isWide)
-    return described.map((frame, index) => {
-      const place = frame.file === undefined ? "" : ` (${placeInWords(profile, frame)})`;
-      const name = screen.fit(frame.function, 0) + printable(ofModule(profile, frame));
-      return `${index === 0 ? first : hanging}← ${name}${place}${markOf(frame)}`;
-    });
-  const room = screen.width - displayWidth(first) - reservedWidth;
-  const wordOf = (frame: FrameDescription | string, width: number): string => {
+  return frames.map((frame) => {
     if (typeof frame === "string") return `← [${frame}]`;
     const place = shortPlace(frame);
     const source = place === undefined ? "" : ` (${printable(place)})`;
@@ -260,12 +272,37 @@ function chainLines(
         ),
       most,
     );
-    return cutMiddle(`← ${name}${after}`, Math.max(width, 12));
-  };
-  const folded = foldLibraries(described);
-  const words = folded.map((frame) => wordOf(frame, room));
+    const forms = [`← ${name}${after}`, `← ${name}${source}`, `← ${name}`];
+    const fitting = screen.isWhole ? 0 : forms.findIndex((form) => displayWidth(form) <= width);
+    if (fitting !== 0) screen.isShortened = true;
+    return forms.at(fitting)!;
+  });
+}
+
+/**
+ * Formats `← a (a.c:1) ← b (b.c:2)` in at most `lineLimit` lines. Frames that do not fit are left out before
+ * the outermost frame of the program's own code. Library frames between own frames become one word.
+ */
+function chainLines(
+  screen: Screen,
+  profile: HeapProfile,
+  frames: readonly IndexIntoFrameTable[],
+  { first, hanging, lineLimit, reservedWidth }: ChainPlace,
+): string[] {
+  if (screen.isWide)
+    return frames.map((number, index) => {
+      const frame = describeFrame(profile, number);
+      const place = frame.file === undefined ? "" : ` (${placeInWords(profile, frame)})`;
+      const name = screen.fit(frame.function, 0) + printable(ofModule(profile, frame));
+      return `${index === 0 ? first : hanging}← ${name}${place}${markOf(frame)}`;
+    });
+  const room = screen.width - displayWidth(first) - reservedWidth;
+  const described = describedFrames(profile, frames);
+  const words = wordsOf(screen, profile, described, room);
+  const wordOf = (frame: FrameDescription | string, width: number): string =>
+    wordsOf(screen, profile, [frame], width)[0]!;
   // JavaScript's innermost caller carries most information; programs in other languages have a main function.
-  const keepsInner = described[0]?.language === "JavaScript";
+  const keepsInner = describeFrame(profile, frames[0]!).language === "JavaScript";
   for (let shownCount = words.length; ; shownCount--) {
     const hiddenCount = words.length - shownCount;
     const gap = `← … ${hiddenCount} more`;
@@ -274,9 +311,9 @@ function chainLines(
       hiddenCount === 0
         ? words
         : keepsInner
-          ? [wordOf(folded[0]!, room - displayWidth(gap) - 1), ...words.slice(1, shownCount), gap]
+          ? [wordOf(described[0]!, room - displayWidth(gap) - 1), ...words.slice(1, shownCount), gap]
           : isLeast
-            ? [gap, wordOf(folded.at(-1)!, room - (lineLimit === 1 ? displayWidth(gap) + 1 : 0))]
+            ? [gap, wordOf(described.at(-1)!, room - (lineLimit === 1 ? displayWidth(gap) + 1 : 0))]
             : [...words.slice(0, shownCount - 1), gap, words.at(-1)!];
     const lines = fillLines(shown, room);
     if (lines.length <= lineLimit || isLeast || screen.allFrames) {

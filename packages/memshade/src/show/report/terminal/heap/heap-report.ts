@@ -55,11 +55,11 @@ import { Screen, type ScreenOptions } from "../common/screen.ts";
 import { sparkline } from "../common/sparkline.ts";
 import { displayWidth, padLeft, padRight, printable } from "../common/text.ts";
 import { printBlockHistograms } from "./block-histograms.ts";
-import { callerLines, heaviestPathLine } from "./callers.ts";
+import { callerLines, DETAIL_INDENT, heaviestPathLine } from "./callers.ts";
 import { printHotCold } from "./hot-cold.ts";
 import { printOverTime } from "./over-time.ts";
 import { SiteFacts } from "./site-facts.ts";
-import { around, printOmitted, printSiteRows, type SiteRows } from "./site-rows.ts";
+import { marginText, printOmitted, printSiteRows, type SiteRows } from "./site-rows.ts";
 
 const COLUMN = 10;
 const PERCENT = 8;
@@ -118,7 +118,6 @@ function nameOf(screen: Screen, { name, kind, file, line, bytes }: StaticObject,
   return `${screen.paint.strong(screen.fit(name, Math.max(1, width - displayWidth(suffix))))}${screen.paint.faint(suffix)}`;
 }
 
-const DETAIL_INDENT = 6;
 /**
  * Caller lines of a site that makes up the whole table. Other sites get their share of them, but at least
  * `LEAST_CALLER_LINES`.
@@ -255,7 +254,7 @@ class HeapSections {
       const reach = reachFacts(profile, contexts);
       return [
         ...(reach === "" ? [] : [`${" ".repeat(DETAIL_INDENT)}${reach}`]),
-        ...heaviestPathLine(screen, profile, contexts, values, DETAIL_INDENT, facts),
+        ...heaviestPathLine(screen, profile, contexts, values, facts),
       ];
     });
   }
@@ -270,7 +269,7 @@ class HeapSections {
     const size = `${least}${formatBytes(finding.totalBytes)} in ${formatBlocks(finding.totalBlocks)}`;
     this.#printSection(title, size, finding.bytes, formatBytes, 5, (contexts, values) => {
       const facts = this.#foundOf(finding, contexts);
-      return heaviestPathLine(this.#screen, this.#profile, contexts, values, DETAIL_INDENT, facts);
+      return heaviestPathLine(this.#screen, this.#profile, contexts, values, facts);
     });
   }
 
@@ -278,7 +277,7 @@ class HeapSections {
   #foundOf({ blocks }: BlockMeasure, contexts: readonly IndexIntoContextTable[]): string {
     const { allocCount } = this.#profile.contexts.mibs;
     const margin = (column: ArrayLike<number>): string =>
-      around(marginOf(this.#profile, column, contexts, "allocCount"), formatCount);
+      marginText(marginOf(this.#profile, column, contexts, "allocCount"), formatCount);
     const blockCount = sumOf(allocCount, contexts);
     const found = `${formatCount(sumOf(blocks, contexts))}${margin(blocks)}`;
     const ofAll = margin(allocCount);
@@ -298,7 +297,7 @@ class HeapSections {
     this.#printSection("Kept after the last use", size, finding.bytes, formatBytes, 5, (contexts, values) => {
       const drag = dragOfContexts(this.#profile, contexts);
       const facts = `${this.#foundOf(finding, contexts)}, last used ${formatPercent(lastUse(drag), 1)} into their life`;
-      return heaviestPathLine(this.#screen, this.#profile, contexts, values, DETAIL_INDENT, facts);
+      return heaviestPathLine(this.#screen, this.#profile, contexts, values, facts);
     });
   }
 
@@ -317,7 +316,7 @@ class HeapSections {
     const size = `${least}${formatBlocks(finding.totalBlocks)} (${share}) freed ${within}`;
     this.#printSection("Short-lived", size, finding.blocks, formatCount, 5, (contexts, values) => {
       const facts = this.#facts.life(contexts).join(" · ");
-      return heaviestPathLine(this.#screen, this.#profile, contexts, values, DETAIL_INDENT, facts);
+      return heaviestPathLine(this.#screen, this.#profile, contexts, values, facts);
     });
   }
 
@@ -338,7 +337,7 @@ class HeapSections {
         ? counted(copies, "copy", "copies")
         : `${counted(copies, "copy", "copies")} for ${plural(chains, "block")}, at most ${mostCopies} for one`;
       const facts = `${often} · ${mean(usedBytes)} of ${mean(finalBytes)} used at the end`;
-      return heaviestPathLine(this.#screen, this.#profile, contexts, values, DETAIL_INDENT, facts);
+      return heaviestPathLine(this.#screen, this.#profile, contexts, values, facts);
     });
   }
 
@@ -357,7 +356,7 @@ class HeapSections {
       const { blocks, bytes, unusedBytes } = capacityOf(profile, contexts)!;
       const mean = (sum: number) => `${blocks === 1 ? "" : "≈"}${formatBytes(sum / blocks)}`;
       const facts = `${mean(bytes - unusedBytes)} of ${mean(bytes)} used in ${plural(blocks, "large block")}`;
-      return heaviestPathLine(this.#screen, profile, contexts, values, DETAIL_INDENT, facts);
+      return heaviestPathLine(this.#screen, profile, contexts, values, facts);
     });
   }
 
@@ -428,7 +427,7 @@ class HeapSections {
   };
 
   readonly #pathDetails: SiteRows["details"] = (contexts, values) =>
-    heaviestPathLine(this.#screen, this.#profile, contexts, values, DETAIL_INDENT);
+    heaviestPathLine(this.#screen, this.#profile, contexts, values);
 }
 
 function sizeOf({ totalBytes, totalBlocks, lacksBlocks }: BlockMeasure): string {

@@ -6,7 +6,7 @@ import type { IndexIntoFrameTable } from "../../../../profile/model/indices.ts";
 import type { HotColdThresholds } from "../../../../profile/model/memprof/hot-cold.ts";
 import { describeFrame, ofModule } from "../../frames.ts";
 import type { Screen } from "../common/screen.ts";
-import { cutMiddle, displayWidth, printable } from "../common/text.ts";
+import { displayWidth, firstWords, printable } from "../common/text.ts";
 
 const LABEL_WIDTH = 11;
 const SUFFIXES_SHOWN = 6;
@@ -68,9 +68,9 @@ function suffixInWords(
   { type, frames, totals }: DecidingSuffix,
 ): string {
   const typeAndBytes = `${(type === "notcold" ? "not cold" : type).padEnd(9)}${formatBytes(totals.bytes)}`;
-  const callers = frames.slice(1).map((frame) => `← ${nameOf(profile, frame)}`);
-  const text = `${typeAndBytes}  ${callers.length === 0 ? "where nothing tells them apart" : callers.join(" ")}`;
-  return screen.shorten(text, (columns) => cutMiddle(text, columns), screen.width - 6);
+  if (frames.length < 2) return `${typeAndBytes}  for callers that cannot be distinguished`;
+  const words = [`${typeAndBytes} `, ...frames.slice(1).map((frame) => ` ← ${nameOf(profile, frame)}`)];
+  return screen.shorten(words.join(""), (columns) => firstWords(words, " ← …", columns), screen.width - 6);
 }
 
 function placeInWords(

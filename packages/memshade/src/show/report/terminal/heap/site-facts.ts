@@ -14,9 +14,9 @@ import type { HeapProfile } from "../../../../profile/model/heap-profile.ts";
 import type { IndexIntoContextTable } from "../../../../profile/model/indices.ts";
 import { knowsField } from "../../../../profile/model/known-fields.ts";
 import type { Screen } from "../common/screen.ts";
-import { cutMiddle, displayWidth } from "../common/text.ts";
+import { cutStart, displayWidth } from "../common/text.ts";
 import { placeInWords, siteFrame } from "./site-names.ts";
-import { around } from "./site-rows.ts";
+import { marginText } from "./site-rows.ts";
 
 type Contexts = readonly IndexIntoContextTable[];
 
@@ -48,7 +48,7 @@ export class SiteFacts {
     const { mibs } = this.#profile.contexts;
     if (!knowsField(this.#profile, "allocCount")) return [];
     const blocks = sumOf(mibs.allocCount, contexts) || 1;
-    const margin = around(marginOf(this.#profile, mibs.allocCount, contexts), formatCount);
+    const margin = marginText(marginOf(this.#profile, mibs.allocCount, contexts), formatCount);
     const count = margin === "" ? formatBlocks(blocks) : `${formatCount(blocks)}${margin} blocks`;
     const size = formatBytes(sumOf(mibs.totalSize, contexts) / blocks);
     const lifetime = formatLifetime(
@@ -71,7 +71,9 @@ export class SiteFacts {
     const bytes = sumOf(totalSize, contexts);
     return [
       ...(knowsField(this.#profile, "totalSize")
-        ? [`${formatBytes(bytes)}${around(marginOf(this.#profile, totalSize, contexts), formatBytes)} in all`]
+        ? [
+            `${formatBytes(bytes)}${marginText(marginOf(this.#profile, totalSize, contexts), formatBytes)} in all`,
+          ]
         : []),
       ...this.life(contexts),
       ...(knowsField(this.#profile, "totalAccessCount")
@@ -114,6 +116,6 @@ export class SiteFacts {
     const isShown = frame.file !== undefined || (frame.index !== null && this.#screen.isWide);
     if (!isShown) return [];
     const place = placeInWords(this.#profile, frame);
-    return [this.#screen.shorten(place, (columns) => cutMiddle(place, columns), this.#screen.width - indent)];
+    return [this.#screen.shorten(place, (columns) => cutStart(place, columns), this.#screen.width - indent)];
   }
 }

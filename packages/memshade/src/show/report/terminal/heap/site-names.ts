@@ -10,7 +10,7 @@ import {
 import { framesInsideSite, siteFrameOfContext } from "../../../../profile/model/site-frame.ts";
 import { describeFrame, type FrameDescription, ofModule } from "../../frames.ts";
 import { type Screen, shortenName } from "../common/screen.ts";
-import { cutMiddle, displayWidth, printable } from "../common/text.ts";
+import { cutStart, displayWidth, printable } from "../common/text.ts";
 
 /** Nouns for the rows of a table. */
 export const GROUP_NOUNS: { readonly [Key in GroupBy]: string } = {
@@ -58,11 +58,7 @@ export class SiteNames {
     if (frame === undefined) return screen.paint.strong("(call path not recorded)");
     const module = printable(ofModule(this.#profile, frame));
     const whole = module + (frame.calledByHost ? this.#roleOf(frame) : this.#placeOf(frame, screen.isWide));
-    const place = screen.shorten(
-      whole,
-      (columns) => cutMiddle(whole, columns),
-      Math.ceil(width * PLACE_PART),
-    );
+    const place = screen.shorten(whole, (columns) => cutStart(whole, columns), Math.ceil(width * PLACE_PART));
     const room = width - displayWidth(place);
     const via = this.#via(screen, contexts, frame, room);
     const name =

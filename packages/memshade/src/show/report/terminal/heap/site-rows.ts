@@ -17,7 +17,7 @@ const BAR_WIDTH = 8;
 const NAME_COLUMN = AMOUNT_WIDTH + PERCENT_WIDTH + 2 + BAR_WIDTH + 2;
 
 /** Formats the margin of error that follows a figure: ` ±1.5 KiB`. */
-export function around(margin: number | undefined, format: (value: number) => string): string {
+export function marginText(margin: number | undefined, format: (value: number) => string): string {
   return margin === undefined || margin === 0 ? "" : ` ±${format(Math.ceil(margin))}`;
 }
 
@@ -58,7 +58,7 @@ export function printSiteRows(screen: Screen, profile: HeapProfile, rows: SiteRo
     const contexts = groups.contexts[group]!;
     const amount = (isEstimated(profile, contexts) ? ESTIMATED : "") + format(value);
     const whole = format === formatBytes ? "totalSize" : "allocCount";
-    const margin = around(marginOf(profile, rows.values, contexts, whole), format);
+    const margin = marginText(marginOf(profile, rows.values, contexts, whole), format);
     screen.print(
       paint.amount(padLeft(amount, AMOUNT_WIDTH)) +
         padLeft(formatPercent(value, total), PERCENT_WIDTH) +

@@ -9,7 +9,7 @@ import { formatBytes, formatCount, formatPercent, plural } from "../../../../pro
 import type { ModuleObjects, ObjectSite } from "../../../../profile/model/objects.ts";
 import { type Screen, shortenName } from "../common/screen.ts";
 import { sparkline } from "../common/sparkline.ts";
-import { bar, cutMiddle, displayWidth, padLeft, padRight, printable } from "../common/text.ts";
+import { bar, cutStart, displayWidth, padLeft, padRight, printable } from "../common/text.ts";
 
 /** Longest location before it is cut: `link_implementation.dart:155` is. */
 const LONGEST_PLACE = 20;
@@ -19,7 +19,7 @@ export function siteInWords(screen: Screen, { frame, offset }: ObjectSite, width
   if (frame === undefined) return `offset 0x${offset.toString(16)}`;
   const line = shortPlace({ file: frame.file, line: frame.line });
   const shown = line === undefined ? `0x${offset.toString(16)}` : printable(line);
-  const place = ` (${screen.isWhole ? shown : cutMiddle(shown, LONGEST_PLACE)})`;
+  const place = ` (${screen.isWhole ? shown : cutStart(shown, LONGEST_PLACE)})`;
   const name = functionInWords({ function: frame.name ?? `func[${frame.function}]` });
   const nameWidth = Math.max(8, width - displayWidth(place));
   return (

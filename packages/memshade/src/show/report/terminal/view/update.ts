@@ -36,7 +36,7 @@ export function update(model: ViewModel, state: ViewState, key: Key, size: Size)
       return screen.kind === "help" ? quiet : { ...quiet, typed: "" };
     case "n":
     case "N":
-      return found(model, quiet, key === "n" ? 1 : -1);
+      return searchAgain(model, quiet, key === "n" ? 1 : -1);
     case "f":
       return toFindings(model, quiet);
     case "t":
@@ -120,13 +120,13 @@ function typedKey(model: ViewModel, { typed: _, ...state }: ViewState, typed: st
       return typed === "" ? state : { ...state, typed: [...typed].slice(0, -1).join("") };
     case "enter":
       // An empty pattern repeats the last search, as in less.
-      return found(model, typed === "" ? state : { ...state, pattern: typed }, 1);
+      return searchAgain(model, typed === "" ? state : { ...state, pattern: typed }, 1);
     default:
       return { ...state, typed: [...key].length === 1 ? typed + key : typed };
   }
 }
 
-function found(model: ViewModel, state: ViewState, direction: 1 | -1): ViewState {
+function searchAgain(model: ViewModel, state: ViewState, direction: 1 | -1): ViewState {
   const { pattern } = state;
   if (pattern === undefined) return { ...state, message: "No previous search: / begins one" };
   const screen = searched(model, shownScreen(state), pattern, direction);

@@ -31,7 +31,7 @@ describe("slots of files", () => {
     utimesSync(join(files, key), used, used);
   }
 
-  it("are a file's own, and those of the file that is kept where two have made it at once", () => {
+  it("belong to one file; if two processes make the file at once, the slots of the kept one count", () => {
     const places = [LARGE, SMALL, OTHER, "00000004"].map((key) => takePlace(files, key, 3 * MIB));
     for (const { from, to } of places) {
       expect(to - from).toBe(3 * MIB);
@@ -48,7 +48,7 @@ describe("slots of files", () => {
     expect(takePlace(files, "00000005", 3 * MIB)).toEqual(second);
   });
 
-  it("that somebody else has got while a file was made are none of that file, which is made again", () => {
+  it("that another process takes while a file is made are not used: the file is made again", () => {
     const place = takePlace(files, SMALL, 3 * MIB);
     rmSync(join(`${files}-places`, "1"));
     mkdirSync(join(files, SMALL));
@@ -65,7 +65,7 @@ describe("slots of files", () => {
     expect(takePlace(files, LARGE, ALL - 100 * MIB).to).toBe(ARENA + ALL);
   });
 
-  it("are looked for where somebody has ended while he did that", () => {
+  it("can be taken if the process that held the lock has ended", () => {
     mkdirSync(`${files}-places-lock`);
     const then = new Date(Date.now() - 60_000);
     utimesSync(`${files}-places-lock`, then, then);
@@ -73,13 +73,13 @@ describe("slots of files", () => {
     expect(existsSync(`${files}-places-lock`)).toBe(false);
   });
 
-  it("go to others where a file needs fewer", () => {
+  it("go to other files if a file needs fewer", () => {
     const place = takePlace(files, LARGE, ALL);
     keepPlace(files, place, place.from + 10);
     expect(takePlace(files, SMALL, ALL - MIB).from).toBeGreaterThanOrEqual(ARENA + MIB);
   });
 
-  it("are taken from files that nobody has used for a while, where no others are left", () => {
+  it("are taken from files that were unused for a while if no others are free", () => {
     takePlace(files, LARGE, 250 * MIB);
     keep(LARGE, 11);
     takePlace(files, SMALL, 240 * MIB);
@@ -88,7 +88,7 @@ describe("slots of files", () => {
     expect(existsSync(join(files, LARGE))).toBe(false);
   });
 
-  it("are refused, in words, while all are in use", () => {
+  it("are refused with a message while all are in use", () => {
     takePlace(files, LARGE, ALL);
     keep(LARGE, 9);
     expect(() => takePlace(files, SMALL, 1)).toThrow(/try again/);

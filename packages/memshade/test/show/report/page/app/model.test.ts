@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { sum } from "../../../../../src/show/report/page/app/model/figures.ts";
+import { sum } from "../../../../../src/ground/bytes/numbers.ts";
 import { PageModel } from "../../../../../src/show/report/page/app/model/page-model.ts";
 import { siteRows, sumRows } from "../../../../../src/show/report/page/app/model/site-rows.ts";
 import { sumLines } from "../../../../../src/show/report/page/app/model/source-lines.ts";
@@ -35,6 +35,17 @@ describe("the numbers of the whole run", () => {
     const files = sumLines(data, model.naming(state()), figures, figures[0]);
     for (const [index, { total }] of figures.entries())
       expect(files.reduce((all, { own }) => all + own[index], 0)).toBe(total);
+  });
+});
+
+describe("a finding without call paths of blocks", () => {
+  it("has its line among the sources, also where nothing else has", () => {
+    const frame = 3;
+    const page = { ...data, findings: [{ ...data.findings[0], path: [frame], contexts: new Int32Array(0) }] };
+    const files = sumLines(page, new PageModel(page).naming(state()), [], undefined);
+    expect(files.map(({ file, lines }) => [file, lines.map(({ line }) => line)])).toEqual([
+      [data.frames.file[frame], [data.frames.line[frame]]],
+    ]);
   });
 });
 

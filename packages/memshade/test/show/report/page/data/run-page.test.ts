@@ -187,12 +187,16 @@ describe("the page of a run", () => {
   it("says first of all that no allocator was followed, and has no figures of the heap then", () => {
     const heap = heapOf("main > parse   1 x 8  peak 1");
     const [module] = heap.modules;
+    const why = "a: No allocator was found: allocations are not tracked.";
     const unknown = {
       ...heap,
+      description: { ...heap.description, notTracked: [why], recordedBy: "memshade" as const },
       modules: [{ ...module!, start: 0n, end: 100_000n, allocator: { how: "none" as const, functions: [] } }],
     };
-    const { hints, keys } = pageOfHeap(unknown).head;
+    const { hints, keys, notTracked } = pageOfHeap(unknown).head;
     expect(hints[0]).toMatch(/^No allocator was found/);
+    expect(hints[0]).toContain(why);
+    expect(notTracked).toEqual([]);
     expect(keys).toEqual([]);
   });
 

@@ -36,7 +36,7 @@ function through({ parent, frame, own }: Drawn, wanted: number): number {
 }
 
 describe("bottom-up", () => {
-  it("has sites on top and who called them below", () => {
+  it("has sites on top and their callers below", () => {
     const tree = treeOf(
       fromPaths([
         [[0, 1, 3], 10],
@@ -56,7 +56,7 @@ describe("bottom-up", () => {
     ]);
   });
 
-  it("has at each site what the frame holds itself, and in all what the tree has", () => {
+  it("has the own amount of the frame at each site, and the tree's total at the root", () => {
     fc.assert(
       fc.property(contexts, (drawn) => {
         const tree = treeOf(drawn);
@@ -71,7 +71,7 @@ describe("bottom-up", () => {
     );
   });
 
-  it("inverted once more is the tree again", () => {
+  it("is the original tree after a second inversion", () => {
     fc.assert(
       fc.property(contexts, (drawn) => {
         const tree = treeOf(drawn);
@@ -81,7 +81,7 @@ describe("bottom-up", () => {
     );
   });
 
-  it("keeps sums where callers are too narrow to be looked for, and has them when zoomed", () => {
+  it("keeps the sums of callers that are too narrow, and shows these callers when zoomed", () => {
     const tree = treeOf(
       fromPaths([
         [[0, 1, 2], 1],
@@ -97,7 +97,7 @@ describe("bottom-up", () => {
     expect(near.total[0][0]).toBe(10_000);
   });
 
-  it("is zoomed to where a path ends that leads nowhere", () => {
+  it("is built down to the last box of a path that does not exist completely", () => {
     const tree = treeOf(
       fromPaths([
         [[0, 1, 2], 1],
@@ -110,7 +110,7 @@ describe("bottom-up", () => {
 });
 
 describe("a sandwich", () => {
-  it("has the same amount on both sides: all that goes through the frame, recursion once", () => {
+  it("has the same amount on both sides: all paths through the frame, recursion counted once", () => {
     fc.assert(
       fc.property(contexts, fc.nat(FRAMES - 1), (drawn, frame) => {
         const { callers, callees } = sandwichTrees(treeOf(drawn), frame);
@@ -123,7 +123,7 @@ describe("a sandwich", () => {
     );
   });
 
-  it("shows who called, and what was called", () => {
+  it("shows callers and callees", () => {
     const tree = treeOf(
       fromPaths([
         [[0, 1, 2], 10],
@@ -142,7 +142,7 @@ describe("a sandwich", () => {
     ]);
   });
 
-  it("is of what is selected, else of the program's own function at the largest box", () => {
+  it("shows the selected function, else the program's own function with the largest box", () => {
     const tree = treeOf(
       fromPaths([
         [[0, 1, 4], 10],

@@ -22,7 +22,7 @@ function eachChild(tree: CallTree, visit: (child: number, box: number) => void):
 }
 
 describe("contexts as boxes", () => {
-  it("are one where frames are equal below one box, largest first", () => {
+  it("are merged if their frames are equal below one box, largest first", () => {
     const drawn = fromPaths([
       [[0, 1], 10],
       [[0, 2, 3], 25],
@@ -49,7 +49,7 @@ describe("contexts as boxes", () => {
     );
   });
 
-  it("have all that their children have, which lie side by side within them and sink in size", () => {
+  it("include the amounts of their children, which lie inside, side by side, largest first", () => {
     fc.assert(
       fc.property(contexts, (drawn) => {
         const tree = treeOf(drawn);
@@ -71,7 +71,7 @@ describe("contexts as boxes", () => {
     );
   });
 
-  it("have no two of a frame below one box", () => {
+  it("have one box per frame below a box", () => {
     fc.assert(
       fc.property(contexts, (drawn) => {
         const tree = treeOf(drawn);
@@ -92,12 +92,12 @@ describe("contexts as boxes", () => {
     );
   });
 
-  it("are found as far as the path goes: a place in a graph outlives a filter", () => {
+  it("are found as far as the path exists, so that a focus outlives a filter", () => {
     const tree = treeOf(fromPaths([[[0, 1, 2], 1]]));
     expect(pathTo(tree, boxAt(tree, [0, 1, 5]))).toEqual([0, 1]);
   });
 
-  it("are sorted the same way where there are many", () => {
+  it("are sorted by size even if there are many", () => {
     const many = 500;
     const own = Float64Array.from({ length: many }, (_, row) => (row * 7919) % 97);
     const parent = new Int32Array(many).fill(-1);
@@ -137,7 +137,7 @@ describe("frames of a library", () => {
     ]);
   });
 
-  it("lose nothing by that", () => {
+  it("keep their amounts", () => {
     fc.assert(
       fc.property(contexts, (drawn) => {
         const tree = treeOf(drawn, { isFolded });
@@ -152,7 +152,7 @@ describe("frames of a library", () => {
 });
 
 describe("removed frames", () => {
-  it("take with them whatever passes through them, and what that was is told", () => {
+  it("remove the paths through them, and the removed amount is returned", () => {
     fc.assert(
       fc.property(contexts, fc.nat(FRAMES - 1), (drawn, frame) => {
         const isRemoved = new Uint8Array(FRAMES);
@@ -170,7 +170,7 @@ describe("removed frames", () => {
 });
 
 describe("further measures", () => {
-  it("are summed in the boxes of the first one", () => {
+  it("are summed in the boxes of the first measure", () => {
     fc.assert(
       fc.property(contexts, (drawn) => {
         const base = baseTree(foldContexts(drawn, { groupOf: ALONE }), drawn.own);
@@ -181,7 +181,7 @@ describe("further measures", () => {
     );
   });
 
-  it("of a comparison are as wide as the larger side, and what is below zero is told", () => {
+  it("of a comparison are as wide as the larger side, and the negative amount is returned", () => {
     expect(widthsOf(Float64Array.of(5, 0, 7), Float64Array.of(3, 4, 9)).values).toEqual(
       Float64Array.of(5, 4, 9),
     );
@@ -191,7 +191,7 @@ describe("further measures", () => {
     });
   });
 
-  it("lead back from a box to the context that holds most of it", () => {
+  it("lead from a box to the context with most of its amount", () => {
     const drawn = fromPaths([
       [[0, 1], 10],
       [[2, 1], 90],
@@ -207,7 +207,7 @@ describe("further measures", () => {
 });
 
 describe("drawn boxes", () => {
-  it("of a zoomed box fill the picture, and are all that is half a pixel wide", () => {
+  it("of a zoomed box fill the picture, down to half a pixel", () => {
     fc.assert(
       fc.property(contexts, fc.nat(), fc.integer({ min: 1, max: 200 }), (drawn, pick, width) => {
         const tree = treeOf(drawn);
@@ -228,7 +228,7 @@ describe("drawn boxes", () => {
     );
   });
 
-  it("stand for what is too narrow with its number and its sum", () => {
+  it("combine boxes that are too narrow, with their number and sum", () => {
     fc.assert(
       fc.property(contexts, (drawn) => {
         const tree = treeOf(drawn);
@@ -247,7 +247,7 @@ describe("drawn boxes", () => {
     );
   });
 
-  it("of a rest are as wide as the picture together", () => {
+  it("of a zoomed combined box fill the picture together", () => {
     const tree = treeOf(
       fromPaths([
         [[0], 1e6],
@@ -285,7 +285,7 @@ describe("drawn boxes", () => {
     );
   });
 
-  it("of nothing are the root alone", () => {
+  it("of an empty tree are the root alone", () => {
     const boxes = drawnBoxes(treeOf(fromPaths([[[0, 1], 0]])), { zoomed: 0 }, 100);
     expect([boxes.count, boxes.rows]).toEqual([1, 1]);
   });
@@ -310,13 +310,13 @@ describe("the keyboard's way", () => {
     expect(walk("below", "below", "first")).toBe("f-1");
   });
 
-  it("stays where there is nothing that way", () => {
+  it("stays if there is no box in that direction", () => {
     expect(walk("above")).toBe("f-1");
     expect(walk("previous")).toBe("f-1");
     expect(walk("below", "below", "below", "next", "next")).toBe("f2");
   });
 
-  it("finds its place again after another layout, or the last box on the way that is left", () => {
+  it("finds its box again after a new layout, or the innermost remaining box of its path", () => {
     fc.assert(
       fc.property(contexts, fc.nat(), (drawn, pick) => {
         const found = treeOf(drawn);

@@ -1,6 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { shortenName, shortenPlace } from "../../../../../src/show/report/terminal/common/screen.ts";
+import { printCallers } from "../../../../../src/show/report/terminal/common/call-path.ts";
+import { createPaint } from "../../../../../src/show/report/terminal/common/paint.ts";
+import { Screen, shortenName, shortenPlace } from "../../../../../src/show/report/terminal/common/screen.ts";
 import { cutMiddle, displayWidth, printable } from "../../../../../src/show/report/terminal/common/text.ts";
 
 const push = "std::vector<int, std::allocator<int> >::push_back(int const&)";
@@ -18,6 +20,12 @@ describe("a name that has to fit", () => {
     [0, "…push_back"],
   ])("in %d columns: %s", (width, short) => {
     expect(shortenName(push, width)).toBe(short);
+  });
+
+  it("is whole in a line of callers", () => {
+    const screen = new Screen({ paint: createPaint(false), width: 60, isWide: false });
+    printCallers(screen, [{ name: "a_function_with_a_name_of_forty_columns", file: "a.c", line: 3 }], "  ");
+    expect(screen.text()).toBe("  ← a_function_with_a_name_of_forty_columns (a.c:3)\n");
   });
 
   it("keeps type and method of a Rust trait", () => {

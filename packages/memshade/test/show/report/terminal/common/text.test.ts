@@ -4,7 +4,9 @@ import { createPaint, wantsColors } from "../../../../../src/show/report/termina
 import {
   bar,
   cutMiddle,
+  cutStart,
   displayWidth,
+  firstWords,
   padLeft,
   printable,
   wrapWords,
@@ -20,6 +22,20 @@ describe("text on a terminal", () => {
     expect(cutMiddle("sqlite3VdbeExec", 9)).toBe("sqli…Exec");
     expect(cutMiddle("文字文字", 5)).toBe("文…字");
     expect(cutMiddle("short", 5)).toBe("short");
+  });
+
+  it("keeps the line of a location that is cut", () => {
+    expect(cutStart(" (parse.c:88)", 13)).toBe(" (parse.c:88)");
+    expect(cutStart(" (parse.c:88)", 9)).toBe(" (….c:88)");
+    expect(cutStart("folder/parse.c:88", 11)).toBe("…parse.c:88");
+    expect(cutStart(" (parse.c:88)", 2)).toBe("");
+  });
+
+  it("loses whole words if it is too long for names", () => {
+    const words = [" ← parse", " ← load", " ← main"];
+    expect(firstWords(words, " ← …", 22)).toBe(" ← parse ← load ← main");
+    expect(firstWords(words, " ← …", 21)).toBe(" ← parse ← load ← …");
+    expect(firstWords(words, " ← …", 3)).toBe("");
   });
 
   it("is wrapped at words, too long words are cut", () => {

@@ -42,7 +42,7 @@ describe("the report of waste", () => {
       "400 of the 500 stores (80.0 %) of read_all (read_all.c:12) write what is there already.",
     );
     expect(flowing).toContain(
-      "900 of the 1,000 loads (90.0 %) of walk (walk.c:30) load again what the same loop has loaded and nobody has changed",
+      "900 of the 1,000 loads (90.0 %) of walk (walk.c:30) load again what the same loop has loaded and nothing has changed",
     );
   });
 

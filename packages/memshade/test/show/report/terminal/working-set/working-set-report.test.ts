@@ -252,8 +252,8 @@ describe("workingset.json", () => {
   });
 
   it.each([
-    ["", /no JSON/],
-    ["[]", /no memshade-working-set file/],
+    ["", /not JSON/],
+    ["[]", /not a memshade-working-set file/],
     ['{"schema":"memshade-working-set","version":9}', /version 9 .* is not known, only 1/],
     [JSON.stringify({ ...TWO_PHASES, unit: "days" }), /unit should be "accesses" or "wall" or "cpu"/],
     [JSON.stringify({ ...TWO_PHASES, instances: [{}] }), /instances\[0\]\.module should be a count/],

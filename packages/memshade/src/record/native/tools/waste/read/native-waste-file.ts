@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { UserError } from "../../../../../ground/bytes/errors.ts";
+import { PAGE_BYTES } from "../../../../../ground/bytes/sizes.ts";
 import { loadDemangler } from "../../../../../names/load/demangler.ts";
 import { loadSymbolizer } from "../../../../../names/load/symbolizer.ts";
 import { type Bound, placeBound, unseenBounds } from "../../../../../profile/model/bound.ts";
@@ -381,7 +382,6 @@ const EXECUTABLE = 0o755;
 const MAPPING = /^([0-9a-f]+)-([0-9a-f]+) ..(.)(.) \S+ \S+ \d+\s*(.*)$/;
 /** Offset of the shadow words in the file; the tables precede them. */
 const WORDS_AT = TABLES_END - ARENA;
-const PAGE_BYTES = 0x1000;
 /** Growth limit of the first thread's stack. The system maps nothing else there. */
 const MOST_STACK_BYTES = 120 * 2 ** 20;
 const ABOVE_STACK_BYTES = 2 ** 20;
@@ -395,7 +395,7 @@ const ABOVE_STACK_BYTES = 2 ** 20;
 function unreadBytes(counts: string, places: ProcessPlaces): Float64Array {
   const parts: CountedPart[] = [
     { from: WORDS_AT, to: WORDS_AT + 2 ** SHADOW_BITS, sign: 1 },
-    ...leftOut(counts, places).map(
+    ...excludedRanges(counts, places).map(
       ({ start, end }): CountedPart => ({
         from: WORDS_AT + wordOf(start),
         to: WORDS_AT + wordOf(end),
@@ -424,7 +424,7 @@ function wordOf(address: number): number {
   return 2 * (address % 2 ** ADDRESS_BITS);
 }
 
-function leftOut(
+function excludedRanges(
   counts: string,
   { maps, stackTop, isStackFollowed }: ProcessPlaces,
 ): { start: number; end: number }[] {

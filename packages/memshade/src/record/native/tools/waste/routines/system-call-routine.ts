@@ -16,6 +16,7 @@ import {
   RSP,
   relative,
 } from "../../../../../code/x64/index.ts";
+import { PAGE_BYTES } from "../../../../../ground/bytes/sizes.ts";
 import { ADDRESS_BITS, SHADOW, UNKNOWN_CALLS } from "../layout.ts";
 import {
   ALWAYS,
@@ -34,7 +35,6 @@ const PUSHED = 8;
 /** Offset of the pushed operand, above the saved registers, the flags and the return address. */
 const PUSHED_AT = PUSHED * (ARGUMENTS.length + OTHERS.length + 2);
 const [UNMAP, ADVISE, REMOVE] = [11, 28, 9];
-const PAGE_BYTES = 4096;
 /** Fields of an `ioctl` request: direction and size. */
 const [DIRECTION_SHIFT, SIZE_SHIFT, SIZE_MASK] = [30, 16, 0x3fff];
 /** A word of a bit set has 64 bits, 8 bytes. */

@@ -11,6 +11,7 @@ import {
   RDX,
   RSI,
 } from "../../../../../code/x64/index.ts";
+import { PAGE_BYTES } from "../../../../../ground/bytes/sizes.ts";
 import { ADDRESS_BITS, SHADOW } from "../layout.ts";
 
 /** Limit of the kernel for one read or write. */
@@ -19,8 +20,6 @@ export const MOST_BYTES = 0x7fff_f000;
 const MOST_VECTORS = 1024;
 /** Limits of a text, and of texts in a list. */
 const [MOST_TEXT, MOST_TEXTS] = [4096, 65_536];
-/** The first page is never mapped. A pointer into it is an error of the program, which the kernel reports. */
-const PAGE_BYTES = 4096;
 const [WORD_BYTES, FOUR_WORDS, POINTER_BYTES] = [2, 8, 8];
 const [VECTOR_SHIFT, VECTOR_BYTES, VECTOR_LENGTH] = [4, 16, 8];
 const MESSAGE = {
@@ -103,6 +102,7 @@ function bytesRoutine(asm: Assembler): Label {
 }
 
 function unlessNothing(asm: Assembler, out: Label): void {
+  // The first page is never mapped. A pointer into it is an error of the program, which the kernel reports.
   asm.put("cmp", 8, RDI, PAGE_BYTES);
   asm.jump(out, "b");
 }

@@ -196,8 +196,8 @@ export class MarkedLines implements Pick<MarkListener, "piece"> {
       for (; word < from + PAGE_WORDS; word++) {
         const both = words[word];
         if (both === 0) continue;
-        const lower = howOf(both);
-        const upper = howOf(both >>> (8 * MARK_BYTES));
+        const lower = accessBits(both);
+        const upper = accessBits(both >>> (8 * MARK_BYTES));
         if (lower !== 0) this.#touch(piece, 2 * word, lower, now, region);
         if (upper !== 0) this.#touch(piece, 2 * word + 1, upper, now, region);
       }
@@ -283,7 +283,7 @@ export class MarkedLines implements Pick<MarkListener, "piece"> {
   }
 }
 
-function howOf(marks: number): number {
+function accessBits(marks: number): number {
   return ((marks >>> (8 * READ_MARK)) & READS) | (((marks >>> (8 * WRITTEN_MARK)) << 1) & WRITES);
 }
 
@@ -301,7 +301,7 @@ function emptyPiece(): Piece {
   };
 }
 
-/** Number of time scales at which the current interval differs from that of a stamp. */
+/** Returns the number of time scales at which the current interval differs from that of a stamp. */
 function bucket(now: number, stamp: number): number {
   return Math.min(bucketOf(now - 1, stamp === NEVER ? undefined : stamp - 1), FRESH_BUCKET);
 }

@@ -2,6 +2,7 @@ import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Readable, Writable } from "node:stream";
+import { PAGE_BYTES } from "../../../../../ground/bytes/sizes.ts";
 import type { SnapshotRecord } from "../../../../../profile/model/working-set/working-set-series.ts";
 import type { AttributionEntry } from "../../../../tools/working-set/attribution/read/open-attribution.ts";
 import type { AttributedPlace } from "../../../../tools/working-set/attribution/read/read-attribution.ts";
@@ -36,7 +37,6 @@ interface Ranges {
 const LOOK_MS = 5;
 const NS_PER_MS = 1e6;
 const NS_PER_TICK = 1e7;
-const PAGE_BYTES = 4096;
 const SHORTEST_PAUSE_MS = 1;
 
 /** Records the intervals of a running process: takes a snapshot whenever an interval is due. */
@@ -154,6 +154,13 @@ export class NativeWorkingSetSession {
     if (!this.#begin()) return;
     if (this.timing.unit !== "accesses" && !this.#isWhole) await this.#snapshot();
     await this.#reader?.close();
+  }
+
+  /** Ends the session of a program that has replaced itself by another one. Its intervals are dropped. */
+  drop(): void {
+    this.#hasEnded = true;
+    clearTimeout(this.#timer);
+    this.#open.then(() => this.#reader?.close()).catch(() => undefined);
   }
 
   #regionOf(address: number): ReturnType<typeof regionOf> {

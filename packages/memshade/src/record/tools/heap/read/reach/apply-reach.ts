@@ -11,8 +11,8 @@ import type { InstanceReach } from "./sum-up.ts";
 /** Reach of an instance's live blocks, or the reason why it is unknown. */
 export type KnownReach = InstanceReach | UnknownReach;
 
-/** Finds out which live blocks of an instance can still be reached; undefined where that cannot be told. */
-export type LookThrough = () => KnownReach | undefined;
+/** Finds out which live blocks of an instance can still be reached; undefined if that is unknown. */
+export type ReachSearch = () => KnownReach | undefined;
 
 /** Reason for a host that cannot read the program's memory when a profile is taken. */
 export const OUT_OF_REACH: UnknownReach = {

@@ -80,7 +80,7 @@ export interface UnknownReach {
  *
  * @param exports all exports, including those that are hidden from the program
  */
-export function lookThrough(
+export function findReach(
   exports: WebAssembly.Exports,
   info: InstrumentedInfo,
   state: ProgramState,

@@ -15,9 +15,12 @@ import {
   readRange,
   resolveFew,
   setInit,
+  markFewRead,
+  markRangeRead,
+  markRead,
 } from "./bytes";
 import { recordOfStore, storeRecord } from "./ids";
-import { carriesMarks, markFewRead, markRangeRead, markRead } from "./objects";
+import { carriesMarks } from "./objects";
 
 @inline
 export function loadRecord(key: u32): usize {

@@ -1,11 +1,10 @@
 // Shadow memory of summary mode: a word of 16 bits per byte of the program. The word is the id of the last store until
 // the byte is read; then it becomes all ones, and the store is credited. All other bytes of a store were overwritten,
 // so that stores need not read the words.
-import { INIT, INVALID, STORES, shadowClaim, ZERO_IS_VALID } from "../imports";
-import { Store } from "../layout.generated";
+import { INIT, INVALID, MARKS, STORES, shadowClaim, ZERO_IS_VALID } from "../imports";
+import { GRANULE_SHIFT, Store } from "../layout.generated";
 import { shownEnd, showsZeros } from "../memory";
 import { idOfKey, isNone, moveOverflow, overflow, readsOf, recordOf, resolveOverflow } from "./ids";
-import { markRead } from "./objects";
 
 // Ids that are no stores: read; invalid, which differs from read in the lowest bit only; written by a data segment; and
 // 0, memory as the system provided it. For the other ids, and for bytes of stores without an id, see ids.ts.
@@ -37,6 +36,31 @@ export function idAt(address: u32): u32 {
 @inline
 function setId(address: u32, id: u32): void {
   store<u16>(address << 1, <u16>id);
+}
+
+/** Marks the granules of a load of unread bytes as read. */
+@inline
+export function markRead(address: u32, size: u32): void {
+  if (MARKS === 0) return;
+  const last = (address + size - 1) >>> GRANULE_SHIFT;
+  for (let granule = address >>> GRANULE_SHIFT; granule <= last; granule++) store<u8>(MARKS + granule, 1);
+}
+
+@inline
+export function markFewRead(address: u32, size: u32): void {
+  if (MARKS === 0) return;
+  const first = MARKS + (address >>> GRANULE_SHIFT);
+  if (size === 16) store<u32>(first, 0x01010101);
+  else if (size === 8) store<u16>(first, 0x0101);
+  else store<u8>(first, 1);
+  // The access may begin in the middle of a granule.
+  if (size !== 1) store<u8>(MARKS + ((address + size - 1) >>> GRANULE_SHIFT), 1);
+}
+
+export function markRangeRead(address: u32, size: u32): void {
+  if (MARKS === 0 || size === 0) return;
+  const first = address >>> GRANULE_SHIFT;
+  memory.fill(MARKS + first, 1, ((address + size - 1) >>> GRANULE_SHIFT) - first + 1);
 }
 
 /** Bytes whose ids fill a vector. */

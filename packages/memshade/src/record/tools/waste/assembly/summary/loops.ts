@@ -1,5 +1,7 @@
-// Loops that have ended. Each of their accesses is a stream: one access per trip, each a stride after the one before. A
-// table that `tools/waste/pass/node-calls.ts` writes describes the streams; the loop stores where they ended. This code
+// Loops that have ended. Each of their accesses is a stream: one access per trip, each a stride after the one
+// before. A
+// table that `tools/waste/pass/node-calls.ts` writes describes the streams; the loop stores where they ended.
+// This code
 // updates the shadow memory as if the loop had been distributed (Allen and Kennedy). Streams are processed one after
 // the other if each byte sees its accesses in the same order, else they take turns.
 import { CONTROL, FRAMED, RECORD_SHIFT, STORES } from "../imports";
@@ -19,9 +21,10 @@ import {
   setRange,
   unreadEnd,
   writeFew,
+  markRangeRead,
+  markRead,
 } from "./bytes";
 import { idOfKey, isAssigned, isNone, overflow, readsOf } from "./ids";
-import { markRangeRead, markRead } from "./objects";
 
 /** Words of a stream in the table: flags with its key, and its stride. */
 const WHAT: usize = 0;
@@ -37,11 +40,13 @@ const STREAM_BYTES: usize = 32;
 const S_NEXT: usize = 0; // address in the next trip
 const S_STRIDE: usize = 4;
 const S_KEY: usize = 8;
-const S_KIND: usize = 12; // size, STORE_BIT, and its position in the loop's block
+const S_KIND: usize = 12; // size, STORE_BIT, and from BODY_SHIFT on the position in the loop's block
 const S_LOW: usize = 16; // address range in the current trips
 const S_HIGH: usize = 20;
-const S_FRONT: usize = 24; // progress in the direction in which it moves
-const S_UNTIL: usize = 28; // end of the streams with which it takes turns; 0: a load of bytes that are all read
+// Order in which streams reach a byte: the first address, complemented for negative strides, −1 for stride 0.
+const S_FRONT: usize = 24;
+// Number after the last stream that must take turns with this stream; 0: a load of bytes that were all read before.
+const S_UNTIL: usize = 28;
 const BODY_SHIFT: u32 = 8;
 
 /** Up to this many trips, going through the accesses is faster than comparing ranges. */

@@ -28,31 +28,6 @@ function blocksOf(path: u32): usize {
   return PATH_BLOCKS + path * PATH_BLOCKS_BYTES;
 }
 
-/** Marks the granules of a load of unread bytes as read. */
-@inline
-export function markRead(address: u32, size: u32): void {
-  if (MARKS === 0) return;
-  const last = (address + size - 1) >>> GRANULE_SHIFT;
-  for (let granule = address >>> GRANULE_SHIFT; granule <= last; granule++) store<u8>(MARKS + granule, 1);
-}
-
-@inline
-export function markFewRead(address: u32, size: u32): void {
-  if (MARKS === 0) return;
-  const first = MARKS + (address >>> GRANULE_SHIFT);
-  if (size === 16) store<u32>(first, 0x01010101);
-  else if (size === 8) store<u16>(first, 0x0101);
-  else store<u8>(first, 1);
-  // The access may begin in the middle of a granule.
-  if (size !== 1) store<u8>(MARKS + ((address + size - 1) >>> GRANULE_SHIFT), 1);
-}
-
-export function markRangeRead(address: u32, size: u32): void {
-  if (MARKS === 0 || size === 0) return;
-  const first = address >>> GRANULE_SHIFT;
-  memory.fill(MARKS + first, 1, ((address + size - 1) >>> GRANULE_SHIFT) - first + 1);
-}
-
 /** Begins a block of the current call path. */
 export function blockBegins(address: u32, size: u32): void {
   if (MARKS === 0) return;

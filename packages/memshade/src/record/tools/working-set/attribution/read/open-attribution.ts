@@ -1,3 +1,4 @@
+import { LINE_BYTES } from "../../../../../ground/bytes/sizes.ts";
 import {
   BUCKETS,
   bucketOf,
@@ -158,7 +159,6 @@ class OpenInterval {
   }
 }
 
-const LINE_BYTES = 64;
 const LEAST_WEIGHT = 1e-9;
 /** Key of a byte that was not touched; no owner has it. */
 const UNTOUCHED = 0;

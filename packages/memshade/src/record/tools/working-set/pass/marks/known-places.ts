@@ -1,8 +1,11 @@
+import { LINE_BYTES } from "../../../../../ground/bytes/sizes.ts";
 import { CONSTANT } from "../../../../rewrite/walk/value-numbers.ts";
 import { LINE_SHIFT } from "./line-of-address.ts";
-import { LINE_BYTES } from "./place-group.ts";
 
-/** Most earlier ranges of one base value that a new one is compared with: a bound for very long straight code. */
+/**
+ * Bound on the earlier ranges of a base value that a new range is compared with. Only very long straight code
+ * reaches it.
+ */
 const MOST_COMPARED = 32;
 
 /** Range of bytes that was touched at a position: offsets from a base value, with `Kind` bits. */
@@ -27,7 +30,7 @@ export class KnownPlaces {
     this.#byBase.clear();
   }
 
-  /** Removes the ranges since `position`, since the current position may be reached past them. */
+  /** Removes the ranges added at or after `position`: a path to the current position may skip their code. */
   forgetSince(position: number): void {
     for (let last = this.#order.at(-1); last !== undefined; last = this.#order.at(-1)) {
       if (last.position < position) return;

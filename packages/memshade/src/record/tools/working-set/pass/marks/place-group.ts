@@ -1,7 +1,4 @@
-/**
- * Bytes of a line. If two marks are at most this far apart, every byte between them lies in the line of one of them.
- */
-export const LINE_BYTES = 64;
+import { LINE_BYTES } from "../../../../../ground/bytes/sizes.ts";
 
 /** Kinds of access, as bits. The value is also the number of the plane of marks. */
 export const Kind = { Read: 1, Written: 2, Both: 3 } as const;
@@ -100,6 +97,7 @@ function spanningMarks(places: number[]): number[] {
     let next = i + 1;
     while (next < places.length && places[next] === place) next++;
     if (next === places.length) break;
+    // Every byte between two marks that are at most a line apart lies in the line of one of them.
     while (next + 1 < places.length && places[next + 1] - place <= LINE_BYTES) next++;
     i = next;
   }

@@ -1,4 +1,5 @@
 // Amounts per context that all views show: of the whole run, or of a range if they were recorded over time.
+import { sum } from "../../../../../ground/bytes/numbers.ts";
 import { FRAME_FLAGS, type PageData, type PageTimeline, type PageWeight } from "../../data/page-data.ts";
 import type { PageRange, PageState } from "../state.ts";
 
@@ -98,12 +99,6 @@ function sumRange(
     for (let row = begin; row < end; row++) values[deltas.context[row]] += factor * column[row];
   }
   return values;
-}
-
-export function sum(values: Float64Array): number {
-  let total = 0;
-  for (const value of values) total += value;
-  return total;
 }
 
 /**

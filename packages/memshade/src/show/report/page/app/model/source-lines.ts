@@ -65,6 +65,9 @@ export function sumLines(
         const line = lineOf(naming[context]);
         if (line) line.own[index] += values[context];
       }
+  // The lines of findings without contexts have no figures: data, instances, the stack.
+  for (const { contexts: ofFinding, path } of data.findings)
+    if (ofFinding.length === 0 && path.length > 0) lineOf(path[0]);
   const throughFile = new Map<number, number>();
   if (chosen) {
     const below = withCalls(contexts, chosen.values);

@@ -1,13 +1,13 @@
 // Findings of all tools in one list: cost, kind, location and advice.
 import { h } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { sum } from "../../../../../ground/bytes/numbers.ts";
 import { glossaryEntry } from "../../../glossary.ts";
 import type { PageFinding } from "../../data/page-data.ts";
-import { sum } from "../model/figures.ts";
 import { frameKeys } from "../model/grouping.ts";
 import type { PageModel } from "../model/page-model.ts";
 import { sumRows } from "../model/site-rows.ts";
-import { amount, amountInWords, amountOf, difference, formatPercent } from "../parts/amounts.ts";
+import { amount, amountInWords, amountOf, difference, formatPercent, margin } from "../parts/amounts.ts";
 import { copyText } from "../parts/copy-text.ts";
 import { FrameName } from "../parts/frame-name.ts";
 import { Hints, NotTracked } from "../parts/hints.ts";
@@ -126,6 +126,19 @@ function Largest({ model, state, change }: ViewProps) {
             "span",
             { class: "amount" },
             (isDifference ? difference : amount)(sums[row], weight.unit, weight.clock),
+            h(
+              "span",
+              { class: "off" },
+              isDifference
+                ? ""
+                : margin(
+                    model.margins.of(
+                      weight,
+                      grouping.contexts.subarray(grouping.offset[row], grouping.offset[row + 1]),
+                    ),
+                    weight.unit,
+                  ),
+            ),
           ),
           h(
             "span",
@@ -225,7 +238,12 @@ function Finding({ model, state, change, index, isOpen, onToggle }: FindingProps
         { type: "button", class: "finding-head", "aria-expanded": isOpen, onClick: onToggle },
         h("span", { class: "rank", "aria-hidden": "true" }, index + 1),
         h("span", { class: "kind" }, shown(finding.kind)),
-        h("span", { class: "amount" }, amountInWords(finding.amount, finding.unit)),
+        h(
+          "span",
+          { class: "amount" },
+          `${finding.margin === undefined ? "" : "≈"}${amountInWords(finding.amount, finding.unit)}`,
+          h("span", { class: "off" }, margin(finding.margin ?? 0, finding.unit)),
+        ),
         h(
           "span",
           { class: "where" },

@@ -36,8 +36,8 @@ const TAB_ENTRIES: Readonly<Record<Tab, TabEntry>> = {
     view: Findings,
     has: ({ kind, findings }) => kind !== "samples" || findings.length > 0,
   },
-  graph: { label: "Graph", view: GraphView, has: ({ weights }) => weights.length > 0 },
-  sites: { label: "Sites", view: Sites, has: ({ weights }) => weights.length > 0 },
+  graph: { label: "Graph", view: GraphView, has: hasAmounts },
+  sites: { label: "Sites", view: Sites, has: hasAmounts },
   source: {
     label: "Source",
     view: Source,
@@ -52,6 +52,12 @@ const TAB_ENTRIES: Readonly<Record<Tab, TabEntry>> = {
   diff: { label: "Diff", view: Diff, has: ({ kind }) => kind === "diff" },
   help: { label: "Help", view: Help, has: () => true },
 };
+
+function hasAmounts({ weights }: PageData): boolean {
+  return weights.some(({ values, before }) =>
+    [values, before].some((column) => column?.some((value) => value !== 0)),
+  );
+}
 
 export function Shell({ data }: { data: PageData }) {
   const model = useMemo(() => new PageModel(data), [data]);
@@ -296,7 +302,7 @@ function Tabs({ model, state, change, tabs, tab }: ViewProps & { tabs: readonly 
           ),
         )
       : null,
-    figures.length > 1
+    figures.length > 1 && hasAmounts(model.data)
       ? h(
           "label",
           null,
@@ -411,9 +417,19 @@ const FILTERS: readonly (readonly [example: string, what: string])[] = [
   ["file:shop.c pkg:sqlite", "sites in files and packages with these names"],
 ];
 
+/** Returns each caution once, behind the figures that it is about. */
+function cautionsOf(weights: PageData["weights"]): string[] {
+  const labels = new Map<string, string[]>();
+  for (const { label, caution } of weights)
+    if (caution !== undefined) labels.set(caution, [...(labels.get(caution) ?? []), label]);
+  return [...labels].map(([caution, figures]) =>
+    // A list of many figures says no more than the sentence alone.
+    figures.length > 3 ? caution : `${figures.join(", ")}: ${caution}`,
+  );
+}
+
 function Help({ model }: ViewProps) {
   const { head, weights } = model.data;
-  const cautions = weights.filter(({ caution }) => caution !== undefined);
   return h(
     "div",
     { class: "help" },
@@ -421,10 +437,10 @@ function Help({ model }: ViewProps) {
       "section",
       { "aria-labelledby": "not-tracked" },
       h("h2", { id: "not-tracked" }, "Not tracked"),
-      head.notTracked.length === 0 && cautions.length === 0
+      head.notTracked.length === 0 && weights.every(({ caution }) => caution === undefined)
         ? h("p", null, "The tools of this run recorded everything that they can record.")
         : h(NotTracked, {
-            sentences: [...head.notTracked, ...cautions.map(({ label, caution }) => `${label}: ${caution}`)],
+            sentences: [...head.notTracked, ...cautionsOf(weights)],
           }),
       head.merged
         ? h(

@@ -5,7 +5,7 @@ import { type Colour, mix, type Palette } from "./palette.ts";
 /** Colours of boxes, with their legend. */
 export interface Colouring {
   fills: readonly Colour[];
-  /** Index into `fills`. */
+  /** Returns the index into `fills`. */
   fillOf(box: number): number;
   legend: readonly { label: string; fill: number }[];
 }

@@ -1,4 +1,4 @@
-import type { DeadstoresIp, LoadRecord, StoreRecord } from "../../../../src/profile/formats/deadstores.ts";
+import type { DeadstoresIp, LoadRecord, StoreRecord } from "../../../src/profile/formats/deadstores.ts";
 
 /** A file as the Valgrind tool writes it: one member per line, names unescaped, quotes escaped in the command only. */
 export function fileOfTool(
