@@ -5,6 +5,8 @@
 # C library or Node would obey are meant for the recorded program: they are passed on under other names.
 # With fewer open files or addresses, Node ends with a failed assertion. A subshell prints the message, since it saves no descriptor before it
 # redirects: a limit of 11 open files has no room for that. With fewer than 11, dash cannot read this file at all.
+# SIGUSR2 requests a dump, but no program runs yet. If the signal were ignored here, it would count as inherited.
+trap : USR2
 MEMSHADE_1=$(ulimit -Hn)
 if [ "$MEMSHADE_1" != unlimited ] && [ "${MEMSHADE_1:-0}" -lt 60 ]; then
   (echo "memshade: the limit ulimit -n is ${MEMSHADE_1:-too few} open files, and memshade needs 60; raise it") >&2
@@ -40,7 +42,7 @@ if [ -r /proc/self/status ]; then
       SigCgt:) break ;;
     esac
   done </proc/self/status
-  # SIGUSR2 requests a dump, but no program runs yet.
+  # Node starts without a handler for the signal.
   trap "" USR2
   MEMSHADE_INHERITED="$MEMSHADE_INHERITED $MEMSHADE_OPEN_FILES"
   # These two descriptors are the shell's own: this file, and the folder that it listed.

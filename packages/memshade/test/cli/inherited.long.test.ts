@@ -54,6 +54,13 @@ describe.skipIf(!isBuilt || !isNative || !canBlock)("what a program inherits", (
     },
   );
 
+  it("is recorded if a dump is requested while the shell reads the command", () => {
+    // The shell's first command that starts a process begins when the file's first lines were read.
+    const first = `ulimit() { kill -USR2 $$; command ulimit "$@"; }; exec() { echo reached; exit; }`;
+    const { stdout, status } = shell(`bash -c '${first}; . "$0"' "${MEMSHADE}" run -- true`);
+    expect({ stdout, status }).toEqual({ stdout: "reached\n", status: 0 });
+  });
+
   it("has the limit of open files that Node raises, and what else processes hand on", () => {
     const script = "ulimit -Sn; umask; pwd -P; nice; cat /proc/self/oom_score_adj";
     const given =
