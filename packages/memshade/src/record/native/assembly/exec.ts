@@ -300,19 +300,29 @@ function isDynamic(file: u64, start: u64, bytes: u64): bool {
 
 /** "PATH=" */
 const PATH_WORD: u64 = 0x3d_4854_4150;
-const PATH_MASK: u64 = 0xff_ffff_ffff;
 const PATH_BYTES: u64 = 5;
 const EXECUTABLE: u64 = 1;
 const LONGEST_NAME: u64 = 256;
 const LONGEST_PATH: u64 = 4096;
 
+/** Returns the value of PATH; 0 if there is none. */
+function folders(): u64 {
+  const environment = environ();
+  const entries = count(environment);
+  for (let i: u64 = 0; i < entries; i++) {
+    const entry = load64(environment + 8 * i);
+    let same: u64 = 0;
+    while (same < PATH_BYTES && load8(entry + same) === <u32>((PATH_WORD >>> (same << 3)) & 255)) same++;
+    if (same === PATH_BYTES) return entry + PATH_BYTES;
+  }
+  return 0;
+}
+
 /** Looks a name up in PATH. */
 function isNameFollowable(name: u64): bool {
   for (let at = name; load8(at) !== 0; at++) if (load8(at) === SLASH) return isFollowable(name);
   if (lengthOf(name) > LONGEST_NAME) return false;
-  let folder: u64 = 0;
-  for (let entry = environ(); load64(entry) !== 0; entry += 8)
-    if ((load64(load64(entry)) & PATH_MASK) === PATH_WORD) folder = load64(entry) + PATH_BYTES;
+  let folder = folders();
   if (folder === 0) return false;
   const path = map(LONGEST_PATH + LONGEST_NAME + 2);
   let isKnown: bool = false;
