@@ -55,6 +55,8 @@ export class NativeWorkingSetSession {
   #timer: NodeJS.Timeout | undefined;
   #open: Promise<void> = Promise.resolve();
   #hasEnded = false;
+  /** The memory of the process is closed then, but the reader may still send lines. */
+  #isDropped = false;
   /** Time at which the end of the process was noticed, ns of the monotonic clock. */
   #ending = Number.POSITIVE_INFINITY;
   /** True once all marks were taken after the end. */
@@ -111,8 +113,8 @@ export class NativeWorkingSetSession {
     // The process may have ended when the first lines arrive.
     this.#maps = mapsOf(markedProcess.pid);
     const listener: MarkListener = {
-      piece: (at, marks, owners) => this.lines.piece(at, marks, owners),
-      endSnapshot: (snapshot) => this.#end(snapshot),
+      piece: (at, marks, owners) => this.#isDropped || this.lines.piece(at, marks, owners),
+      endSnapshot: (snapshot) => this.#isDropped || this.#end(snapshot),
     };
     const accesses = this.timing.unit === "accesses" ? this.timing : undefined;
     const owners = this.lines.owners !== undefined;
@@ -159,6 +161,7 @@ export class NativeWorkingSetSession {
   /** Ends the session of a program that has replaced itself by another one. Its intervals are dropped. */
   drop(): void {
     this.#hasEnded = true;
+    this.#isDropped = true;
     clearTimeout(this.#timer);
     this.#open.then(() => this.#reader?.close()).catch(() => undefined);
   }
