@@ -129,7 +129,8 @@ function environ(): u64 {
 function listOf(a: u64, b: u64, c: u64, d: u64, e: u64, place: u64): u64 {
   const above = place + 8;
   let onStack: u64 = 0;
-  if (a !== 0 && b !== 0 && c !== 0 && d !== 0 && e !== 0) while (load64(above + 8 * onStack) !== 0) onStack++;
+  if (a !== 0 && b !== 0 && c !== 0 && d !== 0 && e !== 0)
+    while (load64(above + 8 * onStack) !== 0) onStack++;
   const list = map(8 * (onStack + 7));
   store64(list, a);
   store64(list + 8, b);
@@ -288,7 +289,8 @@ function isDynamic(file: u64, start: u64, bytes: u64): bool {
   const headers = load64(start + 32);
   const many: u64 = load32(start + 56) & 0xffff;
   for (let i: u64 = 0; i < many; i++) {
-    if (syscall4(PREAD64, file, start, HEADER_BYTES, headers + HEADER_BYTES * i) !== HEADER_BYTES) return false;
+    if (syscall4(PREAD64, file, start, HEADER_BYTES, headers + HEADER_BYTES * i) !== HEADER_BYTES)
+      return false;
     if (load32(start) !== PT_INTERP) continue;
     const length = load64(start + 32);
     if (length < LOADER_BYTES) return false;
@@ -328,7 +330,8 @@ function isNameFollowable(name: u64): bool {
   let isKnown: bool = false;
   while (true) {
     let to = path;
-    while (load8(folder) !== 0 && load8(folder) !== COLON && to < path + LONGEST_PATH) store8(to++, load8(folder++));
+    while (load8(folder) !== 0 && load8(folder) !== COLON && to < path + LONGEST_PATH)
+      store8(to++, load8(folder++));
     if (to > path) store8(to++, SLASH);
     store8(copyString(to, name), 0);
     if (syscall3(FACCESSAT, AT_FDCWD, path, EXECUTABLE) === 0) {

@@ -54,7 +54,10 @@ export function invalidate(address: u64, bytes: u64): void {
   const end = at + 2 * bytes;
   if (2 * bytes >= QUERIED) {
     at = invalidateUntil(at, (at + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1));
-    at = 2 * bytes >= GIVEN_BACK ? giveBack(at, end & ~(PAGE_BYTES - 1)) : invalidatePages(at, end & ~(PAGE_BYTES - 1));
+    at =
+      2 * bytes >= GIVEN_BACK
+        ? giveBack(at, end & ~(PAGE_BYTES - 1))
+        : invalidatePages(at, end & ~(PAGE_BYTES - 1));
   }
   invalidateUntil(at, end);
 }
