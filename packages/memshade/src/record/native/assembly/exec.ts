@@ -90,7 +90,8 @@ export function execlp(name: u64, a: u64, b: u64, c: u64, d: u64, e: u64): u32 {
 /** The environment follows the null that ends the list. */
 export function execle(path: u64, a: u64, b: u64, c: u64, d: u64, e: u64): u32 {
   const values = listOf(a, b, c, d, e, stackPointer());
-  const result = execve(path, values, load64(values + 8 * (count(values) + 1)));
+  const environment = values === 0 ? 0 : load64(values + 8 * (count(values) + 1));
+  const result = execve(path, values, environment);
   unmap(values);
   return result;
 }
@@ -132,6 +133,7 @@ function listOf(a: u64, b: u64, c: u64, d: u64, e: u64, place: u64): u64 {
   if (a !== 0 && b !== 0 && c !== 0 && d !== 0 && e !== 0)
     while (load64(above + 8 * onStack) !== 0) onStack++;
   const list = map(8 * (onStack + 7));
+  if (list === 0) return 0;
   store64(list, a);
   store64(list + 8, b);
   store64(list + 16, c);
@@ -159,9 +161,10 @@ function copyString(to: u64, from: u64): u64 {
   return to;
 }
 
-/** Returns fresh memory. The word before it is the size of the mapping. */
+/** Returns fresh memory; 0 if there is none. The word before it is the size of the mapping. */
 function map(bytes: u64): u64 {
-  const at: u64 = syscall6(MMAP, 0, bytes + 8, PROT_READ_WRITE, MAP_RESERVED, <u64>-1, 0);
+  const at = syscall6(MMAP, 0, bytes + 8, PROT_READ_WRITE, MAP_RESERVED, <u64>-1, 0);
+  if (at < 0) return 0;
   store64(at, bytes + 8);
   return at + 8;
 }
@@ -179,6 +182,7 @@ function withPreload(environment: u64): u64 {
   const image = text() + Text.image;
   const pointers = 8 * (entries + 2);
   const copy = map(pointers + PRELOAD_BYTES + lengthOf(image) + (others !== 0 ? lengthOf(others) : 0) + 2);
+  if (copy === 0) return 0;
   for (let i: u64 = 0; i < entries; i++) store64(copy + 8 * i, load64(environment + 8 * i));
   const value = copy + pointers;
   store64(copy + 8 * at, value);
@@ -204,6 +208,7 @@ const MOST_INTERPRETERS: u32 = 5;
 
 function isFollowable(path: u64): bool {
   const start = map(START_BYTES + 256);
+  if (start === 0) return false;
   const isKnown = isImageReadable() && isKnownFrom(path, start, 0);
   unmap(start);
   return isKnown;
@@ -211,6 +216,7 @@ function isFollowable(path: u64): bool {
 
 function isFileFollowable(file: u64): bool {
   const start = map(START_BYTES + 256);
+  if (start === 0) return false;
   const bytes = readStart(file, start);
   const isScript = bytes > 2 && isScriptAt(start);
   const isKnown =
@@ -327,6 +333,7 @@ function isNameFollowable(name: u64): bool {
   let folder = folders();
   if (folder === 0) return false;
   const path = map(LONGEST_PATH + LONGEST_NAME + 2);
+  if (path === 0) return false;
   let isKnown: bool = false;
   while (true) {
     let to = path;

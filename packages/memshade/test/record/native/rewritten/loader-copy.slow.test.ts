@@ -89,7 +89,7 @@ describe.skipIf(!isThere)("a copy of the dynamic linker", () => {
       encoding: "utf8",
     });
     expect(status).toBe(REFUSED);
-    expect(stderr).toMatch(/^memshade: what counts accesses finds no room .*ulimit -v.*\n$/);
+    expect(stderr).toMatch(/^memshade: the access counters cannot be mapped .*ulimit -v.*\n$/);
   });
 
   it("opens other files in the place of those of a table, by whatever path they are asked for", () => {
