@@ -1,6 +1,14 @@
 // Small inputs from outside (`../shared/fixtures/outside`), each with the value that its README calls right.
 import { execFileSync, spawnSync } from "node:child_process";
-import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
@@ -260,5 +268,17 @@ describe.skipIf(OUTSIDE === undefined)("files from outside", () => {
       expect(memshade("run", "--out", "mapped", "map.wasm").status, text).toBe(alone);
       expect(memshade("report", "mapped").status, text).toBe(0);
     }
+  });
+});
+
+describe.skipIf(OUTSIDE === undefined)("npm packages from outside", () => {
+  const MODULES = path.resolve(import.meta.dirname, "../../../../node_modules");
+
+  it("make one instance for each task, and keep all (w6-instances.mjs)", () => {
+    symlinkSync(MODULES, here("node_modules"));
+    copyFileSync(source("javascript/w6-instances.mjs"), here("w6-instances.mjs"));
+    const { status, stderr } = memshade("node", "--out", "out", "w6-instances.mjs");
+    expect(status).toBe(0);
+    expect(stderr).toMatch(/instances +\d\.\d\d MiB +in 80 instances of hash-wasm\S* by .* are kept/);
   });
 });
