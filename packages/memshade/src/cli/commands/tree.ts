@@ -57,7 +57,7 @@ export interface TreeOptions extends ReadFlags {
 
 const EXAMPLES = `
 Examples:
-  memshade tree --by left                calls that allocated the blocks live at the end
+  memshade tree --by left                calls whose blocks are live at the end
   memshade tree memshade.out/app.4711 --by peak --depth 4
   memshade tree memshade.out/app.4711 --by left --invert
       allocation sites, with their callers below
