@@ -59,7 +59,9 @@ async function followed(
   const allBuilds = rows.map(buildOf);
   const knownBuilds = allBuilds.filter(({ samples }) => samples.count > 0);
   if (knownBuilds.length === 0)
-    throw new UserError(`no run of ${project} has ${measure.title}: use --by bytes, which all heaps have`);
+    throw new UserError(
+      `no run of ${project} has ${measure.title}${measure.word === "bytes" ? "" : ": use --by bytes, which all heaps have"}`,
+    );
   const builds = knownBuilds.slice(-last);
   const notes: string[] = [];
   if (knownBuilds.length < allBuilds.length)

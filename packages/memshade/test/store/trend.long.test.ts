@@ -168,7 +168,7 @@ describe("runs that are added", () => {
     expect(stderr).toMatch(/x: no allocator was found, so its heap was not recorded/);
     expect(await trend(cwd, "--by", "bytes")).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/no run of default knows its bytes allocated/),
+      stderr: expect.stringMatching(/no run of default has bytes allocated/),
     });
   });
 
@@ -198,10 +198,10 @@ describe("questions", () => {
     [["query", "fleet", "copy runs to 'x.csv'"], /only reads/],
     [["query", "fleet", "select * from read_csv('/etc/passwd')"], /DuckDB: /],
     [["query", "fleet", "select nonsense from runs"], /DuckDB: .*nonsense/],
-    [["query", "nowhere", "select 1"], /nowhere is no store/],
+    [["query", "nowhere", "select 1"], /nowhere is not a store/],
     [["trend", "fleet", "--by", "heat"], /--by takes one of bytes, peak, /],
     [["trend", "fleet", "--project", "other"], /no runs of a project other/],
-    [["trend", "fleet", "--by", "waste"], /no run of default knows/],
+    [["trend", "fleet", "--by", "waste"], /no run of default has dead bytes/],
     [["add", "--to", "fleet", "b1-0"], /the build is not known/],
     [["trend", "fleet", "--fail-on", "peak-5%"], /--fail-on takes one of/],
     [["merge", "fleet", "-o", "x", "--where", "true; drop view runs"], /one statement|DuckDB/],
@@ -219,7 +219,7 @@ describe("questions", () => {
     [["add", "--to", "fleet", "--build", "", "b1-0"], /--build takes the name/],
     [["add", "--to", "fleet", "--build", "b", "--input", "", "b1-0"], /--input takes a number/],
     [["add", "--to", "fleet", "--build", "b", "--input", "Infinity", "b1-0"], /--input takes a number/],
-    [["query", "fleet", "/* nothing */ ; -- at all"], /there is no statement/],
+    [["query", "fleet", "/* nothing */ ; -- at all"], /the query is empty/],
   ] as const)("with a mistake end with 2 and one line: %j", async (args, message) => {
     const cwd = await small;
     const { code, stdout, stderr } = await memshade(["store", ...args], { cwd });
