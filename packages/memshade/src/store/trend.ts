@@ -60,7 +60,7 @@ async function followed(
   const knownBuilds = allBuilds.filter(({ samples }) => samples.count > 0);
   if (knownBuilds.length === 0)
     throw new UserError(
-      `no run of ${project} has ${measure.title}${measure.word === "bytes" ? "" : ": use --by bytes, which all heaps have"}`,
+      `no run of ${project} has ${measure.title}${measure.key === "bytes" ? "" : ": use --by bytes, which all heaps have"}`,
     );
   const builds = knownBuilds.slice(-last);
   const notes: string[] = [];
