@@ -104,11 +104,14 @@ describe.skipIf(!isBuilt)("the packed package, installed in an empty folder", ()
     const { stdout, status } = run([command, "demo"]);
     expect(status).toBe(0);
     const [, ...found] = stdout.split("\n\n")[1]!.split("\n");
-    const kinds = found.filter((_, index) => index % 2 === 0).map((line) => line.trim().split(" ")[0]);
-    // Five kinds of findings, each with its source line below.
-    expect(new Set(kinds).size).toBe(5);
-    for (const [index, line] of found.entries())
-      expect(line).toMatch(index % 2 === 0 ? /\(shop\.c:\d+\)/ : /^ {6}\d+ │ \S/);
+    const findings = found.filter((line) => /^ {2}\S/.test(line));
+    // Five kinds of findings, each with its source line and its advice below.
+    expect(new Set(findings.map((line) => line.trim().split(" ")[0])).size).toBe(5);
+    for (const line of findings) {
+      expect(line).toMatch(/\(shop\.c:\d+\)/);
+      expect(found[found.indexOf(line) + 1]).toMatch(/^ {6}\d+ │ \S/);
+      expect(found[found.indexOf(line) + 2]).toMatch(/^ {4}→ \S/);
+    }
     expect(run([command, "report"]).stdout).toContain(`\nSummary\n${found[0]}`.slice(0, 20));
   });
 

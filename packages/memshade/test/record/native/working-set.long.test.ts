@@ -84,7 +84,7 @@ describe.skipIf(!canCompile)("a native program whose working set is recorded", (
     const { status, stderr } = memshadeRun(folder, ["--mmap", "--tool", "workingset", program, "phases"]);
     expect({ status, lines: stderr.trim().split("\n") }).toEqual({
       status: 2,
-      lines: [expect.stringContaining("--mmap is about blocks")],
+      lines: [expect.stringContaining("--mmap needs the blocks too")],
     });
   });
 

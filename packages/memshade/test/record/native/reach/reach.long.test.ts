@@ -135,7 +135,7 @@ describe.skipIf(!canCompile)("live blocks of a native program", () => {
     make("g++", "-o", join(folder, "dwz-one"), join(OUTSIDE!, "dwz-one.cpp"));
     const { stderr } = memshadeRun(folder, ["--out", "of-dwz", join(folder, "dwz-one")]);
     expect(stderr.match(/leak .*/g)).toEqual([
-      "leak  3.74 KiB  10 of 50 blocks of build (dwz-one.cpp:4) are lost",
+      "leak  3.74 KiB  10 of 50 blocks of build (dwz-one.cpp:4) via operator new are lost",
     ]);
     expect(kindsIn(join(folder, "of-dwz"))).toBe("560/10 3270/20 0 76800/2");
   });

@@ -81,7 +81,9 @@ describe.skipIf(!hasChromium)("the time strip", () => {
     const sum = rows.reduce((total, value) => total + value, 0);
     expect(await graph.getAttribute("aria-label")).toContain(`: ${formatBytes(sum)}.`);
     const whole = await browser.open(DATA, "tab=graph&weight=accesses&range=heap-10-20");
-    expect(await whole.locator(".graph-notes").textContent()).toContain("Whole run: this was not recorded over time.");
+    expect(await whole.locator(".graph-notes").textContent()).toContain(
+      "Whole run: this was not recorded over time.",
+    );
   });
 
   it("names the sites that had most, with the rest as other, and has all lanes as a table", async () => {
