@@ -331,7 +331,8 @@ export class MarkReader {
   ) {
     const program = join(folder, "mark-reader");
     const code = cachedFile(new TableCache(folder).folder, "mark-reader", markReaderProgram);
-    writeFileSync(program, code, { mode: EXECUTABLE });
+    // The reader of an earlier program of the process may still run, and its file must not be written then.
+    if (!existsSync(program)) writeFileSync(program, code, { mode: EXECUTABLE });
     const { interval, maxIntervals } = accesses ?? { interval: 0, maxIntervals: 0 };
     const args = [file, pid, interval, maxIntervals, owners ? 1 : 0].map(String);
     this.#child = spawn(program, args, { stdio: ["pipe", "pipe", "ignore"] });
