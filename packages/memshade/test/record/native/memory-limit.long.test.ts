@@ -34,7 +34,7 @@ describe.skipIf(!canCompile)("memory that recording a native program takes", () 
       const args = ["--out", tool, "--tool", tool, "--memory-limit", "1M", "--", program, "300"];
       const { status, stdout, stderr } = memshadeRun(folder, args);
       expect({ status, stdout }).toEqual({ status: 9, stdout: alone });
-      expect(stderr).toMatch(/recording has taken 1 MiB of memory, which is its limit: it ends here/);
+      expect(stderr).toMatch(/recording has taken 1 MiB of memory, which is its limit: the recording ends/);
       const { end, presence } = runIn(join(folder, tool));
       expect({ end, limit: presence!.limit }).toEqual({
         end: { kind: "exit", exitCode: 9, isLater: true },
