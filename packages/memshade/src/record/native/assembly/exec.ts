@@ -277,31 +277,79 @@ function isBlank(byte: u32): bool {
   return byte === 32 || byte === 9;
 }
 
-// Fields of an ELF file: class, machine, and program headers; PT_INTERP, and its place in the file.
+// Fields of an ELF file: class, machine, and program headers with their types.
 const ELF: u32 = 0x464c_457f;
 const CLASS_64: u32 = 2;
 const X86_64: u32 = 62;
+const PT_LOAD: u32 = 1;
+const PT_DYNAMIC: u32 = 2;
 const PT_INTERP: u32 = 3;
 const HEADER_BYTES: u64 = 56;
+/** Behind the bytes of a file: a program header, or the start of a string. */
+const PIECE: u64 = STATUS;
+const OFFSET: u64 = PIECE + 8;
+const ADDRESS: u64 = PIECE + 16;
+const SIZE: u64 = PIECE + 32;
 /** "ld-linux" */
 const LOADER_WORD: u64 = 0x7875_6e69_6c2d_646c;
 /** Bytes of "ld-linux-x86-64.so.2" with the zero at its end. */
 const LOADER_BYTES: u64 = 21;
+const DT_NEEDED: u64 = 1;
+const DT_STRTAB: u64 = 5;
+const ENTRY_BYTES: u64 = 16;
+// "libasan.", and "libclang" before "_rt.asan".
+const ASAN: u64 = 0x2e6e_6173_6162_696c;
+const CLANG: u64 = 0x676e_616c_6362_696c;
+const CLANG_ASAN: u64 = 0x6e61_7361_2e74_725f;
 
-/** Program headers may lie anywhere in a file: those of rewritten files lie at the end. */
+/** Returns true for a program of the GNU C library's dynamic linker that accepts a preloaded library. */
 function isDynamic(file: u64, start: u64, bytes: u64): bool {
   if (bytes < 64 || load32(start) !== ELF || load8(start + 4) !== CLASS_64) return false;
   if ((load32(start + 18) & 0xffff) !== X86_64) return false;
+  // Program headers may lie anywhere in a file: those of rewritten files lie at the end.
   const headers = load64(start + 32);
   const many: u64 = load32(start + 56) & 0xffff;
+  if (!readHeader(file, start, headers, many, PT_INTERP, 0)) return false;
+  const length = load64(start + SIZE);
+  if (length < LOADER_BYTES) return false;
+  const at = load64(start + OFFSET) + length - LOADER_BYTES;
+  if (syscall4(PREAD64, file, start + PIECE, 8, at) !== 8) return false;
+  return load64(start + PIECE) === LOADER_WORD && !needsSanitizer(file, start, headers, many);
+}
+
+/** Reads the header of a type into the piece, for `PT_LOAD` the one that contains an address. */
+function readHeader(file: u64, start: u64, headers: u64, many: u64, type: u32, address: u64): bool {
   for (let i: u64 = 0; i < many; i++) {
-    if (syscall4(PREAD64, file, start, HEADER_BYTES, headers + HEADER_BYTES * i) !== HEADER_BYTES)
-      return false;
-    if (load32(start) !== PT_INTERP) continue;
-    const length = load64(start + 32);
-    if (length < LOADER_BYTES) return false;
-    const at = load64(start + 8) + length - LOADER_BYTES;
-    return syscall4(PREAD64, file, start, 8, at) === 8 && load64(start) === LOADER_WORD;
+    const at = headers + HEADER_BYTES * i;
+    if (syscall4(PREAD64, file, start + PIECE, HEADER_BYTES, at) !== HEADER_BYTES) return false;
+    if (load32(start + PIECE) !== type) continue;
+    if (type !== PT_LOAD || address - load64(start + ADDRESS) < load64(start + SIZE)) return true;
+  }
+  return false;
+}
+
+/** Returns true for a program with AddressSanitizer as a library, which does not start behind a preloaded one. */
+function needsSanitizer(file: u64, start: u64, headers: u64, many: u64): bool {
+  if (!readHeader(file, start, headers, many, PT_DYNAMIC, 0)) return false;
+  const size = load64(start + SIZE);
+  const read = syscall4(
+    PREAD64,
+    file,
+    start,
+    size < START_BYTES ? size : START_BYTES,
+    load64(start + OFFSET),
+  );
+  const end = start + (read > 0 ? <u64>read : 0);
+  let strings: u64 = 0;
+  for (let entry = start; entry + ENTRY_BYTES <= end; entry += ENTRY_BYTES)
+    if (load64(entry) === DT_STRTAB) strings = load64(entry + 8);
+  if (!readHeader(file, start, headers, many, PT_LOAD, strings)) return false;
+  strings += load64(start + OFFSET) - load64(start + ADDRESS);
+  for (let entry = start; entry + ENTRY_BYTES <= end; entry += ENTRY_BYTES) {
+    if (load64(entry) !== DT_NEEDED) continue;
+    if (syscall4(PREAD64, file, start + PIECE, 16, strings + load64(entry + 8)) !== 16) continue;
+    const word = load64(start + PIECE);
+    if (word === ASAN || (word === CLANG && load64(start + PIECE + 8) === CLANG_ASAN)) return true;
   }
   return false;
 }

@@ -161,12 +161,15 @@ export class MemoryWatch {
   readonly #makeSamples: () => ProcessSamples | undefined;
   #samples: ProcessSamples | undefined;
   readonly #threads: ThreadNames;
-  readonly #maps: LastMaps;
-  readonly #status: LastStatus;
+  #maps: LastMaps;
+  #status: LastStatus;
   /** Undefined if children are recorded, because an executed program is then recorded too. */
   #replaced: ReplacedProgram | undefined;
   /** Names of the programs that the process has executed before the recorded one. */
   readonly #earlier: string[] = [];
+  /** Memories and looks of these. They stay open until the end, because a dump may be reading them. */
+  readonly #dropped: { close(): void }[] = [];
+  #isOver = false;
   #turn = 0;
   #memory: MemoryFile | undefined;
   readonly #pid: number;
@@ -222,16 +225,22 @@ export class MemoryWatch {
     const next = `${this.#image.memoryOf(this.#pid)}.${this.#earlier.length + 2}`;
     const memory = existsSync(next) ? MemoryFile.open(next) : undefined;
     if (memory === undefined) return;
+    if (this.#isOver) {
+      memory.setHeader(Header.isOver, 1);
+      memory.close();
+      return;
+    }
     this.#earlier.push(basename(earlier.program().file));
-    this.#endLook?.close();
+    this.#dropped.push(earlier, ...(this.#endLook === undefined ? [] : [this.#endLook]));
     this.#endLook = undefined;
-    earlier.close();
     rmSync(this.counts, { force: true });
     emptyFile(this.#path);
     this.#path = next;
     this.#take(memory);
     this.#wanted = new WantedTables(this.#image.tables);
     this.#samples = this.#makeSamples();
+    this.#maps = new LastMaps(this.#pid);
+    this.#status = new LastStatus(this.#pid);
     const { file, command } = memory.program();
     this.#replaced = new ReplacedProgram(this.#pid, [file]);
     this.onReplaced({ command, file, program: programName(basename(file)), earlier: [...this.#earlier] });
@@ -262,6 +271,7 @@ export class MemoryWatch {
    * @param free called with the paths of files in which they continue to count
    */
   endRecording(free: (counts: string) => void): void {
+    this.#isOver = true;
     this.memory?.setHeader(Header.isOver, 1);
     if (existsSync(this.counts)) free(this.counts);
     this.#children?.endRecording((path) => existsSync(countsOf(path)) && free(countsOf(path)));
@@ -315,6 +325,7 @@ export class MemoryWatch {
     this.#endLook?.close();
     this.#memory?.close();
     this.#memory = undefined;
+    for (const dropped of this.#dropped) dropped.close();
   }
 
   /** Answers waiting processes first; making a run takes longer. */

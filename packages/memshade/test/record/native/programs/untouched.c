@@ -47,7 +47,7 @@ static void use(int which) {
       free(q);
     }
     break;
-  // Of sizes that the allocator does not map.
+  // Blocks of sizes that the allocator does not map.
   case 11:
     for (size_t size = 32 << 10; size < 128 << 10; size += 200) {
       keep(malloc(size));

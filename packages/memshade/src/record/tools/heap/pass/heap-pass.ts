@@ -8,7 +8,7 @@ import { CounterGroups, type CounterKinds, type CounterTargets, HeapSnippets } f
 
 /** Parts of the rewritten module that polls use: indices, unless stated otherwise. */
 interface PollTargets {
-  /** By function index: 1 if a loop of another function may call the function. */
+  /** Flags by function index: 1 if a loop of another function may call the function. */
   underLoops: Uint8Array;
   countdown: number;
   /**
