@@ -6,7 +6,7 @@ import { quoteForShell } from "../profile/model/shell-words.ts";
 import { say } from "../record/host/run/terminal-line.ts";
 import { runOf } from "../runs/run-of-folder.ts";
 import { settleRun } from "../runs/settle-run.ts";
-import { verbFor } from "./kind-of-program.ts";
+import { isModule, verbFor } from "./kind-of-program.ts";
 
 /**
  * Returns the named run, or else the newest run in the default folder, and prints which one.
@@ -70,7 +70,8 @@ async function namedRuns(inputs: string): Promise<string[]> {
 async function namedRun(input: string): Promise<string> {
   await settleRun(input);
   const verb = verbFor(input);
-  if (verb === undefined) return input;
+  // The reader of the run says what another file with a module's name is.
+  if (verb === undefined || (verb === "run" && !isModule(input))) return input;
   throw new UserError(
     `${input} is a program, not a recorded run: record one with: memshade ${verb} ${quoteForShell(input)}`,
   );

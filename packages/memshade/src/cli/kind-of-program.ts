@@ -20,8 +20,13 @@ export function isNativeProgram(name: string): boolean {
 export function verbFor(file: string): "run" | "node" | undefined {
   // A read from a pipe would consume its content.
   if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true) return undefined;
-  if (file.endsWith(".wasm") || startOf(file) === "\0asm") return "run";
+  if (file.endsWith(".wasm") || isModule(file)) return "run";
   return SCRIPT_NAME.test(file) ? "node" : undefined;
+}
+
+/** True if a regular file begins as a WebAssembly module does. */
+export function isModule(file: string): boolean {
+  return startOf(file) === "\0asm";
 }
 
 const STACK_FILES = ["\x7fELF", "MDMP", "PERF"];

@@ -12,6 +12,7 @@ beforeAll(() => {
   for (const name of ["hashmap.wasm", "pair.wasm"])
     copyFileSync(fileURLToPath(new URL(name, KERNELS)), join(cwd, name));
   writeFileSync(join(cwd, "app.js"), "console.log(1);");
+  writeFileSync(join(cwd, "nothing.wasm"), "");
 });
 
 async function mistake(words: readonly string[], place = cwd, input = ""): Promise<string> {
@@ -79,6 +80,10 @@ describe("who types a program where something else belongs", () => {
     [
       ["report", "pair.wasm"],
       "pair.wasm is a program, not a recorded run: record one with: memshade run pair.wasm",
+    ],
+    [
+      ["report", "nothing.wasm"],
+      "nothing.wasm is not a MemProf profile, and none of DHAT, pprof, heaptrack, jemalloc or gperftools: it is empty",
     ],
     [
       ["top", "--by", "dead", "app.js"],
