@@ -161,13 +161,12 @@ async function profileOf(file: string, run: Run | undefined, places: OriginalPla
     const symbols = new RunSymbols(places, run?.modules);
     const notedOf = ({ start }: ProfileModule) =>
       run?.modules.find((module) => BigInt(module.start) === start)?.places;
-    const profile = withEstimatedCallers(
-      heapProfileFromRaw(raw, run, (modules) =>
-        withLines(createRunSymbolizer(modules, run, loadDemangler()), modules, (index) =>
-          run === undefined ? undefined : symbols.symbolsOf(modules[index]!, notedOf(modules[index]!)),
-        ),
+    const named = heapProfileFromRaw(raw, run, (modules) =>
+      withLines(createRunSymbolizer(modules, run, loadDemangler()), modules, (index) =>
+        run === undefined ? undefined : symbols.symbolsOf(modules[index]!, notedOf(modules[index]!)),
       ),
     );
+    const profile = withEstimatedCallers(symbols.withNativeLayers(named));
     const { description } = profile;
     const missing = symbols.missing.filter((sentence) => run?.notTracked.includes(sentence) !== true);
     return {

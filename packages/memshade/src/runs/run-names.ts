@@ -83,6 +83,13 @@ export class RunNames {
     places.set(address, { ...places.get(address), ...more });
   }
 
+  /** Marks the functions at a noted place as layers on the allocator. */
+  noteLayer(start: string, address: number): void {
+    const frames = this.ofNew(start).places.get(address)?.frames;
+    if (frames !== undefined)
+      this.note(start, address, { frames: frames.map((frame) => ({ ...frame, handsOutMemory: true })) });
+  }
+
   /** Writes the names beside a run; nothing if there are none. @throws UserError if they cannot be written */
   write(folder: string): void {
     if (this.#objects.size === 0) return;

@@ -21,10 +21,12 @@ import { recordedPlaces } from "../names/symbolize/recorded-places.ts";
 import type { ModuleSymbols } from "../names/symbolize/run-lines.ts";
 import { STALE } from "../names/symbolize/stale.ts";
 import { counted, groupDigits } from "../profile/model/counted.ts";
-import type { ProfileModule } from "../profile/model/heap-profile.ts";
+import type { HeapProfile, ProfileModule } from "../profile/model/heap-profile.ts";
+import type { IndexIntoModuleTable } from "../profile/model/indices.ts";
 import type { RunModule, RunPlace } from "../profile/model/run.ts";
 import type { StaticVariable } from "../profile/model/statics.ts";
 import { nativeSha256Hex } from "../record/host/module/native-sha256.ts";
+import { findNativeLayers } from "../record/native/layers/find-layers.ts";
 import { namesOf, type RunNames } from "./run-names.ts";
 
 /** Counts the places of native programs whose functions have no names. */
@@ -83,6 +85,8 @@ export class RunSymbols {
   readonly #finder: ObjectFinder;
   readonly #nameless = new NamelessPlaces();
   readonly #objects: { symbolizer: FileSymbolizer; start: string }[] = [];
+  /** Objects of native programs whose names come from the objects. */
+  readonly #named = new Map<string, () => OpenedObject | undefined>();
   readonly #starts = new Map<string, FunctionStarts | undefined>();
   /** Names stored beside the run, and their sentences about missing files. */
   readonly #noted: RunNames | undefined;
@@ -153,6 +157,7 @@ export class RunSymbols {
     const opened = lazily(() => this.#openOnce(file, module));
     if (noted === undefined && opened() === undefined) return undefined;
     const isNotedFirst = noted !== undefined && (this.#places.binaryPaths ?? []).length === 0;
+    if (!isNotedFirst) this.#named.set(start, opened);
     // Files from the user may contain the missing information.
     if (noted !== undefined && (isNotedFirst || opened() === undefined))
       this.#sentences.push(...noted.missing);
@@ -199,6 +204,26 @@ export class RunSymbols {
     const symbolizer = this.#symbolizerOf({ file: found.path, object: found.object }, this.#finder);
     const starts = lazily(() => functionStarts(found.object));
     return { symbolizer, functionStart: (address) => starts()(address) };
+  }
+
+  /** Returns a native program's profile with marks on the layers of its allocator, which stored names already have. */
+  withNativeLayers(profile: HeapProfile): HeapProfile {
+    const { modules, frames, functions } = profile;
+    const found = findNativeLayers(profile, {
+      objectOf: (module) => this.#named.get(startOf(modules[module]!))?.()?.symbolizer.symbolizer.object,
+      isRuntime: (module) => libraryOf({ module: modules[module]!.path ?? modules[module]!.name }) !== undefined,
+    });
+    if (found.length === 0) return profile;
+    const moduleOf = (frame: number) => functions.module[frames.function[frame]!]! as IndexIntoModuleTable;
+    const keyOf = (frame: number) => `${moduleOf(frame)} ${frames.offset[frame]}`;
+    const places = new Set(found.map(keyOf));
+    for (const frame of found)
+      this.#names?.noteLayer(startOf(modules[moduleOf(frame)]!), frames.offset[frame]!);
+    // Functions that are inlined into a layer pass the block on, too.
+    const handsOutMemory = Uint8Array.from(frames.offset, (_, frame) =>
+      frames.handsOutMemory?.[frame] === 1 || places.has(keyOf(frame)) ? 1 : 0,
+    );
+    return { ...profile, frames: { ...frames, handsOutMemory } };
   }
 
   /** Returns sentences about sources of missing names. Complete only after places were requested. */

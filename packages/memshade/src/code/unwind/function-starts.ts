@@ -16,3 +16,17 @@ export function functionStarts(object: ObjectFile): (address: number) => number 
     return entry >= 0 && table.find(address) !== 0 ? header.startAt(entry) : undefined;
   };
 }
+
+/** Like `functionStarts`, also with the start of the next function, which is the end of this one and its padding. */
+export function functionBounds(
+  object: ObjectFile,
+): (address: number) => { start: number; end: number } | undefined {
+  const { header, base, code } = cfiOfObject(object);
+  if (header === undefined) return () => undefined;
+  return (address) => {
+    const entry = header.search(address);
+    if (entry < 0) return undefined;
+    const end = entry + 1 < header.count ? header.startAt(entry + 1) : base + code.end;
+    return { start: header.startAt(entry), end };
+  };
+}

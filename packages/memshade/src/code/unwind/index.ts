@@ -3,7 +3,7 @@ export { DW_CFA, DW_EH_PE } from "./cfi/constants.ts";
 export { CfiCursor } from "./cfi/cursor.ts";
 export { type FrameEntry, frameEntries, isSignalFrame } from "./cfi/frame-entries.ts";
 export { cfiOfObject, type ObjectCfi } from "./cfi/reader.ts";
-export { functionStarts } from "./function-starts.ts";
+export { functionBounds, functionStarts } from "./function-starts.ts";
 export type { KeptRegisters } from "./tables/reduce.ts";
 export { type CfiStatistics, cfiStatistics } from "./tables/statistics.ts";
 export { UnwindTable, type UnwindTableOptions } from "./tables/unwind-table.ts";

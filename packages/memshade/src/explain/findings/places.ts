@@ -13,7 +13,7 @@ import { framesOfStack } from "../../profile/model/stacks.ts";
 import { MODULE_SPAN, type WasteFrame, type WasteIp } from "../../profile/model/waste.ts";
 import { ambiguousFunctions } from "../analyses/ambiguous-functions.ts";
 import { bareName } from "../analyses/frames/function-names.ts";
-import { isLibraryCaller, libraryOf, START_UP } from "../analyses/frames/libraries.ts";
+import { isLibraryCaller, LAYER, libraryOf, START_UP } from "../analyses/frames/libraries.ts";
 import { fromOwn } from "../analyses/frames/own-place.ts";
 import type { FindingPlace, PlaceFrame } from "./finding-kind.ts";
 
@@ -22,17 +22,18 @@ interface JudgedPlaceFrame extends PlaceFrame {
 }
 
 /**
- * Returns the location of a context's site; undefined if no code of the program with a name or a line is on
- * its path.
+ * Returns the location of a context's site; undefined if no code of the program with a name or a line, and no layer
+ * with a name, is on its path.
  */
 export function heapPlace(profile: HeapProfile, context: IndexIntoContextTable): FindingPlace | undefined {
   const stack = siteStackOfContext(profile, context);
   if (stack === NONE) return undefined;
-  const inside = framesInsideSite(profile, context).at(-1);
-  return placeOf(
-    framesOfStack(profile, stack).map((frame) => heapFrame(profile, frame)),
-    inside === undefined ? undefined : heapFrame(profile, inside),
-  );
+  const path = framesOfStack(profile, stack).map((frame) => heapFrame(profile, frame));
+  const inside = framesInsideSite(profile, context).map((frame) => heapFrame(profile, frame));
+  const isNamed = path[0]!.function !== undefined || path[0]!.file !== undefined;
+  // A layer with a name is a place to start from, even if its callers have none.
+  const layer = inside.findLast(({ function: name, library }) => name !== undefined && library === LAYER);
+  return isNamed || layer === undefined ? placeOf(path, inside.at(-1)) : { path: path.map(withoutLibrary), via: withoutLibrary(layer) };
 }
 
 /** Returns the location of a caller of a context's site; the site is the function that it called. */

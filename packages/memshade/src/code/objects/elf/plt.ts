@@ -41,7 +41,7 @@ export class PltStubs {
     );
     if (section === undefined) return undefined;
     const found = this.#object.architecture === "x86_64" ? this.#x86(section, address) : this.#arm(address);
-    const target = found && this.#targetOf(found.slot);
+    const target = found && this.nameAt(found.slot);
     return target === undefined ? undefined : { target, address: found!.start };
   }
 
@@ -87,7 +87,8 @@ export class PltStubs {
     return undefined;
   }
 
-  #targetOf(slot: number): string | undefined {
+  /** Returns the name of the function whose address the dynamic linker stores in a slot (SVMA). */
+  nameAt(slot: number): string | undefined {
     this.#targets ??= this.#readTargets();
     return this.#targets.get(slot);
   }
