@@ -211,7 +211,8 @@ export class RunSymbols {
     const { modules, frames, functions } = profile;
     const found = findNativeLayers(profile, {
       objectOf: (module) => this.#named.get(startOf(modules[module]!))?.()?.symbolizer.symbolizer.object,
-      isRuntime: (module) => libraryOf({ module: modules[module]!.path ?? modules[module]!.name }) !== undefined,
+      isRuntime: (module) =>
+        libraryOf({ module: modules[module]!.path ?? modules[module]!.name }) !== undefined,
     });
     if (found.length === 0) return profile;
     const moduleOf = (frame: number) => functions.module[frames.function[frame]!]! as IndexIntoModuleTable;

@@ -1,19 +1,22 @@
 import type { ContextTable, HeapProfile } from "../../profile/model/heap-profile.ts";
 import { addDrag, type BlockDrag, NO_DRAG } from "../../profile/model/over-time/drag.ts";
 import { type BlockMeasure, blockMeasure } from "./block-measure.ts";
+import { libraryKeeps } from "./frames/library-blocks.ts";
 import { withVariances } from "./host-stacks.ts";
 
 /**
- * Returns blocks that spent most of their lives after their last access; undefined if blocks were not followed to it.
+ * Returns blocks of the program that spent most of their lives after their last access; undefined if blocks were not followed to it.
  * If a followed block represents several, the figures are estimates.
  */
-export function draggedBlocks({ contexts, description }: HeapProfile): BlockMeasure | undefined {
+export function draggedBlocks(profile: HeapProfile): BlockMeasure | undefined {
+  const { contexts, description } = profile;
+  const isKept = libraryKeeps(profile);
   const { site, mibs, length } = contexts;
   if (site?.keptAfterUse === undefined || description.totals?.keptAfterUse === undefined) return undefined;
   const blocks = new Float64Array(length);
   const bytes = new Float64Array(length);
   site.keptAfterUse.forEach((drag, context) => {
-    if (drag === undefined || drag.blocks === 0) return;
+    if (drag === undefined || drag.blocks === 0 || isKept(context)) return;
     // The late share of the followed blocks is applied to all blocks. The result is exact if all were followed.
     blocks[context] = Math.round((mibs.allocCount[context]! * drag.lateBlocks) / drag.blocks);
     bytes[context] = Math.round((Number(mibs.totalSize[context]) * drag.lateBytes) / drag.bytes);

@@ -9,6 +9,7 @@ import {
 } from "../../profile/model/growth.ts";
 import type { HeapProfile } from "../../profile/model/heap-profile.ts";
 import type { IndexIntoContextTable } from "../../profile/model/indices.ts";
+import { libraryKeeps } from "./frames/library-blocks.ts";
 
 /** Returns the growth in some contexts together; undefined if the run did not follow it. */
 export function growthOf(
@@ -47,15 +48,17 @@ export function spareBytes(profile: HeapProfile): Float64Array | undefined {
   return perContext(profile, (context) => capacityOf(profile, [context])?.unusedBytes);
 }
 
+/** Returns a column without the blocks that the C library keeps. */
 function perContext(
-  { contexts: { length } }: HeapProfile,
+  profile: HeapProfile,
   amountOf: (context: IndexIntoContextTable) => number | undefined,
 ): Float64Array | undefined {
-  const column = new Float64Array(length);
-  for (let context = 0; context < length; context++) {
+  const isKept = libraryKeeps(profile);
+  const column = new Float64Array(profile.contexts.length);
+  for (let context = 0; context < column.length; context++) {
     const value = amountOf(context as IndexIntoContextTable);
     if (value === undefined) return undefined;
-    column[context] = value;
+    column[context] = isKept(context) ? 0 : value;
   }
   return column;
 }

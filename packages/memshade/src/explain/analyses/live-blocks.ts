@@ -2,6 +2,7 @@ import { type HeapProfile, REACH_OF_KIND } from "../../profile/model/heap-profil
 import type { HeapReach } from "../../profile/model/run.ts";
 import { LEAK_KINDS, type LeakKind } from "../../profile/model/suppression.ts";
 import { type BlockMeasure, blockMeasure } from "./block-measure.ts";
+import { libraryKeeps } from "./frames/library-blocks.ts";
 
 /** Kind of live blocks: a leak kind, suppressed, or not examined. */
 export type LiveKind = LeakKind | "suppressed" | "unknown";
@@ -22,6 +23,14 @@ export function liveBlocksOf(profile: HeapProfile, kind: LeakKind): BlockMeasure
   if (site === undefined || reachOf(profile) === undefined) return undefined;
   const [bytes, blocks] = REACH_OF_KIND[kind];
   return blockMeasure(site[blocks], site[bytes]);
+}
+
+/** Returns the reachable blocks that the C library keeps for itself; undefined if reachability was not determined. */
+export function keptByLibrary(profile: HeapProfile): BlockMeasure | undefined {
+  const reachable = liveBlocksOf(profile, "reachable");
+  const isKept = libraryKeeps(profile);
+  const ofLibrary = (values: Float64Array) => values.map((value, context) => (isKept(context) ? value : 0));
+  return reachable && blockMeasure(ofLibrary(reachable.blocks), ofLibrary(reachable.bytes));
 }
 
 /**

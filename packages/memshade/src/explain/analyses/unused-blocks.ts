@@ -2,13 +2,14 @@ import type { HeapProfile } from "../../profile/model/heap-profile.ts";
 import { NONE } from "../../profile/model/indices.ts";
 import { knowsField, siteColumn } from "../../profile/model/known-fields.ts";
 import { type BlockMeasure, blockMeasure } from "./block-measure.ts";
+import { libraryKeeps } from "./frames/library-blocks.ts";
 
 /**
  * Returns blocks that were neither read nor written. Without the run's own count, only contexts without any access are
  * certain, so the result is a lower bound.
  */
 export function neverAccessed(profile: HeapProfile): BlockMeasure {
-  return withCountedAccesses(profile, untouched(profile));
+  return ofProgram(profile, untouched(profile));
 }
 
 function untouched(profile: HeapProfile): BlockMeasure {
@@ -42,15 +43,19 @@ export function writtenNeverRead(profile: HeapProfile): BlockMeasure | undefined
     blocks !== undefined && bytes !== undefined
       ? blockMeasure(blocks, bytes)
       : withoutAccesses(profile, (read, stored) => read === 0 && stored > 0);
-  return written && withCountedAccesses(profile, written);
+  return written && ofProgram(profile, written);
 }
 
-/** Removes the blocks requested by code without access counting, which may have used them. */
-function withCountedAccesses(profile: HeapProfile, measure: BlockMeasure): BlockMeasure {
+/**
+ * Removes the blocks that the C library keeps, and those requested by code without access counting, which may have used
+ * them.
+ */
+function ofProgram(profile: HeapProfile, measure: BlockMeasure): BlockMeasure {
   const { modules, functions, frames, stacks, contexts } = profile;
-  if (!modules.some(({ isUncounted }) => isUncounted)) return measure;
+  const isKept = libraryKeeps(profile);
+  const hasUncounted = modules.some((module) => module.isUncounted);
   const isUncounted = (stack: number): boolean => {
-    for (let row = stack; row !== NONE; row = stacks.prefix[row]!) {
+    for (let row = hasUncounted ? stack : NONE; row !== NONE; row = stacks.prefix[row]!) {
       const module = functions.module[frames.function[stacks.frame[row]!]!]!;
       if (module !== NONE && modules[module]!.isUncounted === true) return true;
     }
@@ -58,8 +63,9 @@ function withCountedAccesses(profile: HeapProfile, measure: BlockMeasure): Block
   };
   const [blocks, bytes] = [measure.blocks.slice(), measure.bytes.slice()];
   for (let context = 0; context < contexts.length; context++)
-    if (blocks[context] !== 0 && isUncounted(contexts.stack[context]!)) blocks[context] = bytes[context] = 0;
-  return blockMeasure(blocks, bytes, true);
+    if (blocks[context] !== 0 && (isKept(context) || isUncounted(contexts.stack[context]!)))
+      blocks[context] = bytes[context] = 0;
+  return blockMeasure(blocks, bytes, hasUncounted || measure.isLowerBound);
 }
 
 /**

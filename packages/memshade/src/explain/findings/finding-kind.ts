@@ -31,6 +31,8 @@ export interface FindingPlace {
   readonly path: readonly PlaceFrame[];
   /** Library function that the own frame called. */
   readonly via?: PlaceFrame | undefined;
+  /** True if the C library keeps the blocks for itself: only lost ones are a mistake of the program. */
+  readonly isKeptByLibrary?: true | undefined;
   /** True if callers of the location were sampled, so that its figures are estimates. */
   readonly isSampled?: true | undefined;
   /** Margins of error of sampled figures, at 95 % confidence. */

@@ -14,6 +14,7 @@ import { MODULE_SPAN, type WasteFrame, type WasteIp } from "../../profile/model/
 import { ambiguousFunctions } from "../analyses/ambiguous-functions.ts";
 import { bareName } from "../analyses/frames/function-names.ts";
 import { isLibraryCaller, LAYER, libraryOf, START_UP } from "../analyses/frames/libraries.ts";
+import { libraryKeeps } from "../analyses/frames/library-blocks.ts";
 import { fromOwn } from "../analyses/frames/own-place.ts";
 import type { FindingPlace, PlaceFrame } from "./finding-kind.ts";
 
@@ -33,7 +34,11 @@ export function heapPlace(profile: HeapProfile, context: IndexIntoContextTable):
   const isNamed = path[0]!.function !== undefined || path[0]!.file !== undefined;
   // A layer with a name is a place to start from, even if its callers have none.
   const layer = inside.findLast(({ function: name, library }) => name !== undefined && library === LAYER);
-  return isNamed || layer === undefined ? placeOf(path, inside.at(-1)) : { path: path.map(withoutLibrary), via: withoutLibrary(layer) };
+  const place =
+    isNamed || layer === undefined
+      ? placeOf(path, inside.at(-1))
+      : { path: path.map(withoutLibrary), via: withoutLibrary(layer) };
+  return withKeeper(profile, context, place);
 }
 
 /** Returns the location of a caller of a context's site; the site is the function that it called. */
@@ -44,7 +49,16 @@ export function callerPlace(
 ): FindingPlace | undefined {
   const site = siteStackOfContext(profile, context);
   const frames = framesOfStack(profile, caller).map((frame) => heapFrame(profile, frame));
-  return placeOf(frames, site === NONE ? undefined : heapFrame(profile, profile.stacks.frame[site]!));
+  const called = site === NONE ? undefined : heapFrame(profile, profile.stacks.frame[site]!);
+  return withKeeper(profile, context, placeOf(frames, called));
+}
+
+function withKeeper(
+  profile: HeapProfile,
+  context: IndexIntoContextTable,
+  place: FindingPlace | undefined,
+): FindingPlace | undefined {
+  return place !== undefined && libraryKeeps(profile)(context) ? { ...place, isKeptByLibrary: true } : place;
 }
 
 /** Returns the location of a call path of the waste tool. */

@@ -8,7 +8,7 @@ import { wasteFindings, wasteKind } from "./waste/waste-findings.ts";
 /** Returns the findings of all tools of a run: those of the report's first screen, or the first `most`. */
 export function runFindings(run: RecordedTools, most?: number): Finding[] {
   const candidates = [
-    ...KINDS.flatMap((kind) => kind.find?.(run) ?? []),
+    ...KINDS.flatMap((kind) => kind.find?.(run) ?? []).filter(isOfProgram),
     ...(run.waste === undefined ? [] : wasteToolFindings(run.waste)).filter(
       (finding) => kindOf(finding).waste?.isReported?.(run) !== false,
     ),
@@ -23,6 +23,11 @@ export function runFindings(run: RecordedTools, most?: number): Finding[] {
     return claimer === undefined || claimer === finding.kind || kindOf(finding).ofBlocks === undefined;
   });
   return rankFindings(reported, most);
+}
+
+/** False for blocks that the C library keeps for itself, unless the program has lost them. */
+function isOfProgram(finding: Finding): boolean {
+  return finding.place.isKeptByLibrary !== true || (finding.kind === "leak" && finding.state === "lost");
 }
 
 /** False for an estimate whose margin of error reaches its amount. */

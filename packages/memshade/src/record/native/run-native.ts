@@ -19,6 +19,7 @@ import { FreedCounts } from "./collect/freed-counts.ts";
 import type { RecordedProgram } from "./collect/left-behind.ts";
 import { MemoryWatch } from "./collect/memory-watch.ts";
 import { type ProfileTarget, ProfileWriter, type WrittenChild } from "./collect/profile-writer.ts";
+import { unseenChildren } from "./collect/recorded-run.ts";
 import { type PlacedImage, placeImage } from "./image/place-image.ts";
 import { Header } from "./layout.ts";
 import type { InsertedTool, NativeTool } from "./native-tool.ts";
@@ -392,7 +393,11 @@ class NativeRecording {
     else {
       this.writer.addOptions({ notCounted: notes });
       const allData = { ...data, workingSet: this.#workingSet };
-      this.isWritten = this.writer.write(target, allData, recorded, { end, children }) !== undefined;
+      const run = this.writer.write(target, allData, recorded, { end, children });
+      this.isWritten = run !== undefined;
+      const unseen = unseenChildren(recorded.program, run?.heap?.allocatedBytes, data.childFaults);
+      if (isQuiet !== true && children === undefined)
+        for (const sentence of unseen) say(sentence.slice(0, -1));
     }
     this.#rewritten?.reportRead(this.writer.readAsData);
     const unrecorded = this.#watch?.unrecorded ?? 0;

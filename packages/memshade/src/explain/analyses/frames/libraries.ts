@@ -56,7 +56,7 @@ const COPIES: readonly (readonly [string, RegExp])[] = [
 
 const CPP = "the C++ library";
 const RUST = "Rust's standard library";
-const C = "the C library";
+export const C = "the C library";
 const GO = "Go's runtime";
 const ASSEMBLYSCRIPT = "AssemblyScript's library";
 const KOTLIN = "Kotlin's library";
@@ -104,7 +104,7 @@ const FILES: readonly (readonly [string, RegExp])[] = [
 const MODULES: readonly (readonly [string, RegExp])[] = [
   [
     C,
-    /(^|\/)(lib(c|m|mvec|pthread|dl|rt|resolv|util|anl|nsl)|ld-linux[-\w]*|ld-musl[-\w]*|ld)(-\d[\d.]*)?\.so[.\d]*$|(^|\/)(libSystem\.B|libsystem_\w+)\.dylib$/,
+    /(^|\/)(lib(c|m|mvec|pthread|dl|rt|resolv|util|anl|nsl|nss_\w+)|ld-linux[-\w]*|ld-musl[-\w]*|ld)(-\d[\d.]*)?\.so[.\d]*$|(^|\/)gconv\/[-\w]+\.so$|(^|\/)(libSystem\.B|libsystem_\w+)\.dylib$/,
   ],
   [CPP, /(^|\/)lib(stdc\+\+|c\+\+|c\+\+abi|gcc_s|unwind)(\.so[.\d]*|[.\d]*\.dylib)$/],
 ];

@@ -54,6 +54,8 @@ export interface LeftBehind {
   maps?: string | undefined;
   /** Last content of /proc/PID/status with memory figures; empty if there is none. */
   status?: string | undefined;
+  /** Page faults of its ended child processes. */
+  childFaults?: number | undefined;
 }
 
 export interface NativeRecord {

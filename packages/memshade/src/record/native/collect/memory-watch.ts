@@ -107,19 +107,29 @@ export class LastMaps {
   }
 }
 
+/** Index of `cminflt` in the fields behind the name. */
+const CHILD_FAULTS = 9;
+
 /** Last memory figures of a process; the kernel has none after its end. */
 export class LastStatus {
   text = "";
+  /** Page faults of ended child processes that the process has waited for. */
+  childFaults = 0;
   readonly #path: string;
+  readonly #statPath: string;
 
   constructor(pid: number) {
     this.#path = `/proc/${pid}/status`;
+    this.#statPath = `/proc/${pid}/stat`;
   }
 
   /** Updates the text. Call this often, because the last figures should be those of the end. */
   update(): void {
     const text = read(this.#path) ?? "";
     if (text.includes("VmRSS:")) this.text = text;
+    // The name before the fields may contain blanks and brackets.
+    const fields = read(this.#statPath)?.split(")").at(-1)?.split(" ");
+    this.childFaults = Math.max(this.childFaults, Number(fields?.[CHILD_FAULTS] ?? 0));
   }
 }
 
@@ -290,6 +300,7 @@ export class MemoryWatch {
       replacedBy: this.#replacedBy(memory),
       maps: memory.maps() || this.#maps.text,
       status: this.#status.text,
+      childFaults: this.#status.childFaults,
       counts: existsSync(this.counts) ? this.counts : undefined,
     };
   }

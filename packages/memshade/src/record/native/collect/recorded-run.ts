@@ -354,6 +354,9 @@ export function recordedRun(
     ...(heap === undefined ? [] : unseenBlocks(view, isNoneExpected)),
     ...earlierPrograms(program),
     ...unseen(view, replacedBy),
+    ...(children === undefined
+      ? unseenChildren(program.program, heap?.heap.allocatedBytes, found.childFaults)
+      : []),
     ...notCounted,
   ];
   // Samples without content that were taken only for a tool are left out.
@@ -454,6 +457,22 @@ export function boundsOfProcess(view: DataView, replacedBy?: string): Bound[] {
       ? unseenBounds("no shared memory could be created for the access counters", ["accesses", "unused"])
       : []),
   ];
+}
+
+/** Times that the memory of unrecorded children must exceed what a program allocates: it then did almost nothing. */
+const MOST_OF_CHILDREN = 10;
+const PAGE_BYTES = 4096;
+
+/**
+ * Returns a sentence about a program that has left its work to child processes, such as `make` and `timeout`.
+ *
+ * @param childFaults pages that the children have touched
+ */
+export function unseenChildren(program: string, allocatedBytes?: number, childFaults = 0): string[] {
+  const isLeft = allocatedBytes !== undefined && childFaults * PAGE_BYTES > MOST_OF_CHILDREN * allocatedBytes;
+  return isLeft
+    ? [`${program} has left its work to other processes: --trace-children records them, too.`]
+    : [];
 }
 
 function earlierPrograms({ program, earlier = [] }: RecordedProgram): string[] {

@@ -7,8 +7,22 @@ import {
   NONE,
 } from "../../../profile/model/indices.ts";
 import { ANY_PARAM, CONSTANT, fromCall, type Origin, OTHER, TRACKED } from "../../allocator/find/origin.ts";
-import { CALL_RESULTS, type CallMeaning, calledAt, LENGTH, type MachineCall, type MachineSummary, summarizeFunction } from "./follow-values.ts";
-import { allocatedOperands, type CodeFunction, MOST_INSTRUCTIONS, MOST_OF_CALLED, ObjectCode } from "./object-code.ts";
+import {
+  CALL_RESULTS,
+  type CallMeaning,
+  calledAt,
+  LENGTH,
+  type MachineCall,
+  type MachineSummary,
+  summarizeFunction,
+} from "./follow-values.ts";
+import {
+  allocatedOperands,
+  type CodeFunction,
+  MOST_INSTRUCTIONS,
+  MOST_OF_CALLED,
+  ObjectCode,
+} from "./object-code.ts";
 
 /*
  * Layers between a native program and its allocator, by the machine code of the frames on recorded stacks. The rule is
@@ -68,7 +82,8 @@ class LayerSearch {
     const { contexts } = this.#profile;
     for (const stack of new Set(contexts.stack)) if (stack !== NONE) this.#waiting.push([stack, undefined]);
     while (this.#waiting.length > 0) {
-      for (let next = this.#waiting.pop(); next !== undefined; next = this.#waiting.pop()) this.#visit(...next);
+      for (let next = this.#waiting.pop(); next !== undefined; next = this.#waiting.pop())
+        this.#visit(...next);
       for (const around of this.#changed) this.#judge(around);
       this.#changed.clear();
     }
@@ -81,9 +96,11 @@ class LayerSearch {
     const { stacks, frames } = this.#profile;
     let stack = innermost;
     let isInRuntime = false;
-    for (; this.#isRuntime(stack) || frames.inlined[stacks.frame[stack]!] === 1; stack = stacks.prefix[stack]!) {
+    while (this.#isRuntime(stack) || frames.inlined[stacks.frame[stack]!] === 1) {
       isInRuntime ||= this.#isRuntime(stack);
-      if (stacks.prefix[stack] === NONE) return;
+      const caller = stacks.prefix[stack]!;
+      if (caller === NONE) return;
+      stack = caller;
     }
     const frame = stacks.frame[stack]!;
     if (isInRuntime && callee !== undefined) return;
@@ -145,7 +162,11 @@ class LayerSearch {
     }
   }
 
-  #visitCallers({ code, start }: CodeFunction, { params }: Site, stacks: Iterable<IndexIntoStackTable>): void {
+  #visitCallers(
+    { code, start }: CodeFunction,
+    { params }: Site,
+    stacks: Iterable<IndexIntoStackTable>,
+  ): void {
     for (const stack of stacks) {
       const caller = this.#profile.stacks.prefix[stack]!;
       if (caller !== NONE) this.#waiting.push([caller, { code, start, sizes: params }]);
@@ -197,15 +218,26 @@ function summarize(
     const name = code.nameOf(call);
     const known = name === undefined ? undefined : allocatedOperands(name);
     if (recorded !== undefined)
-      return { kind: "allocates", slot: recorded.slot, sizes: known?.sizes ?? recorded.sizes, out: known?.out };
+      return {
+        kind: "allocates",
+        slot: recorded.slot,
+        sizes: known?.sizes ?? recorded.sizes,
+        out: known?.out,
+      };
     if (known !== undefined) return { kind: "allocates", slot: FURTHER, ...known };
     const start = code.addressOf(call);
     // Calls by pointers are assumed to lead to the allocator; recorded stacks show it.
     if (start === undefined && name === undefined) return { kind: "allocates", slot: FURTHER, sizes: 0 };
     const effect = code.effectOf(call);
-    const further = effect === "other" && depth > 0 && start !== undefined ? code.functionAt(start, MOST_OF_CALLED) : undefined;
+    const further =
+      effect === "other" && depth > 0 && start !== undefined
+        ? code.functionAt(start, MOST_OF_CALLED)
+        : undefined;
     if (further === undefined || further.start !== start) return { kind: effect };
-    return { kind: "returns", ...code.summaryOf(further, () => summarize(further, () => undefined, depth - 1)) };
+    return {
+      kind: "returns",
+      ...code.summaryOf(further, () => summarize(further, () => undefined, depth - 1)),
+    };
   });
 }
 
@@ -213,7 +245,9 @@ function summarize(
 function dependsOnFurther({ result, kept, sizes }: MachineSummary): boolean {
   return sizes.some((size, slot) => {
     const isParam = (size & ANY_PARAM) !== 0;
-    const isUnknown = isParam ? (result & OTHER) !== 0 : (size & OTHER) !== 0 && (result & blockOf(slot)) !== 0;
+    const isUnknown = isParam
+      ? (result & OTHER) !== 0
+      : (size & OTHER) !== 0 && (result & blockOf(slot)) !== 0;
     return isUnknown && (kept & blockOf(slot)) === 0;
   });
 }
@@ -226,8 +260,11 @@ function blockOf(slot: number): Origin {
 function layerParams({ result, kept, sizes }: MachineSummary, slot: number): number {
   const block = blockOf(slot);
   const size: Origin = sizes[slot] ?? 0;
-  const isReturned = (result & block) !== 0 && (result & ~(CALL_RESULTS | CONSTANT | ANY_PARAM | LENGTH)) === 0;
+  const isReturned =
+    (result & block) !== 0 && (result & ~(CALL_RESULTS | CONSTANT | ANY_PARAM | LENGTH)) === 0;
   // The size of a copied text is its length alone.
   const isOfText = (size & LENGTH) === 0 || (size & OTHER) === 0;
-  return isReturned && (kept & block) === 0 && isOfText ? (size | (size >> TRACKED)) & (ANY_PARAM >> TRACKED) : 0;
+  return isReturned && (kept & block) === 0 && isOfText
+    ? (size | (size >> TRACKED)) & (ANY_PARAM >> TRACKED)
+    : 0;
 }

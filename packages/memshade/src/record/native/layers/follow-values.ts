@@ -12,7 +12,15 @@ import {
 import { KEPT_BY_CALLS, R8, R9, RAX, RBP, RCX, RDI, RDX, RSI, RSP } from "../../../code/x64/index.ts";
 import { FormatError } from "../../../ground/bytes/errors.ts";
 import { int32At } from "../../../ground/bytes/numbers.ts";
-import { CONSTANT, computed, fromCall, fromParam, type Origin, OTHER, TRACKED } from "../../allocator/find/origin.ts";
+import {
+  CONSTANT,
+  computed,
+  fromCall,
+  fromParam,
+  type Origin,
+  OTHER,
+  TRACKED,
+} from "../../allocator/find/origin.ts";
 
 /** Registers of the first parameters in the System V ABI. */
 const PARAMETERS = [RDI, RSI, RDX, RCX, R8, R9].map(({ number }) => number);
@@ -227,7 +235,10 @@ class Follower {
   }
 
   /** Returns the origins of a called function's result in this one; its block counts as that of the last slot. */
-  #returned({ result, sizes }: Extract<CallMeaning, { kind: "returns" }>, operands: readonly Origin[]): Origin {
+  #returned(
+    { result, sizes }: Extract<CallMeaning, { kind: "returns" }>,
+    operands: readonly Origin[],
+  ): Origin {
     const translate = (origin: Origin): Origin =>
       operands.reduce(
         (joined, operand, i) =>
@@ -283,7 +294,8 @@ class Follower {
     }
     const loaded = (access & READ) !== 0 ? this.#load(instruction) : undefined;
     if ((access & WRITE) !== 0) this.#store(instruction, loaded);
-    if (TO_VECTOR.has(opcode)) for (const register of registersIn(reads)) this.#kept |= origins[register] & CALL_RESULTS;
+    if (TO_VECTOR.has(opcode))
+      for (const register of registersIn(reads)) this.#kept |= origins[register] & CALL_RESULTS;
     const written = writes & 0xffff;
     if (written === 0) return;
     const isAddress = (register: number): boolean => register === base || register === index;
@@ -300,7 +312,10 @@ class Follower {
     if (opcode >= 0x140 && opcode <= 0x14f) {
       const others = sources.filter((register) => register !== target).map((register) => origins[register]);
       if (loaded !== undefined) others.push(loaded);
-      this.#set(target, others.reduce((a, b) => a | b, origins[target]));
+      this.#set(
+        target,
+        others.reduce((a, b) => a | b, origins[target]),
+      );
       return;
     }
     const operation = arithmetic(step);
@@ -334,10 +349,14 @@ class Follower {
     // The stored register may also be the base: a block's own address in its head.
     const values = sources.map((register) => origins[register]);
     if (place !== NOWHERE)
-      slots.set(place, MOVES.has(opcode) ? (values[0] ?? CONSTANT) : product([...values, loaded ?? CONSTANT]));
+      slots.set(
+        place,
+        MOVES.has(opcode) ? (values[0] ?? CONSTANT) : product([...values, loaded ?? CONSTANT]),
+      );
     else if (base === NO_REGISTER || base === INSTRUCTION_POINTER || this.#state.frames[base] === NOWHERE) {
       const inside = base >= 0 && base < 16 ? origins[base] & CALL_RESULTS : 0;
-      for (const value of values) this.#kept |= value & CALL_RESULTS & ~(inside | (inside >> TRACKED) | (inside << TRACKED));
+      for (const value of values)
+        this.#kept |= value & CALL_RESULTS & ~(inside | (inside >> TRACKED) | (inside << TRACKED));
     }
   }
 }
@@ -354,7 +373,7 @@ function product(values: readonly Origin[]): Origin {
 }
 
 /** Describes an instruction with two operands: its kind (the number in the opcode), and a constant operand. */
-function arithmetic({ bytes, at, instruction: { opcode, length, modRmAt } }: Decoded): { 
+function arithmetic({ bytes, at, instruction: { opcode, length, modRmAt } }: Decoded): {
   kind: number | undefined;
   constant: number | undefined;
   clears: boolean;

@@ -1,10 +1,10 @@
 import { type ObjectFile, PltStubs } from "../../../code/objects/index.ts";
 import { functionBounds } from "../../../code/unwind/index.ts";
 import { FLOW } from "../../../code/x64/decode/index.ts";
+import { OTHER } from "../../allocator/find/origin.ts";
 import { ROLES } from "../../allocator/find/plan.ts";
 import { meaningOfSymbol } from "../../allocator/find/symbol-names.ts";
 import { dynamicSymbols } from "../start/dynamic-symbols.ts";
-import { OTHER } from "../../allocator/find/origin.ts";
 import { decodeFunction, type MachineCall, type MachineSummary } from "./follow-values.ts";
 
 /** Size limit of a layer. A larger function uses the block itself. */
@@ -64,7 +64,10 @@ export class ObjectCode {
   }
 
   #decode({ start, end }: { start: number; end: number }, most: number): CodeFunction | undefined {
-    const partAt = (from: number, to: number) => ({ start: from, bytes: this.#object.bytesAt(from, to - from) });
+    const partAt = (from: number, to: number) => ({
+      start: from,
+      bytes: this.#object.bytesAt(from, to - from),
+    });
     const instructions = decodeFunction(partAt(start, end), most, (target) => {
       const cold = this.#stubs.at(target) === undefined ? this.#bounds(target) : undefined;
       return cold && partAt(target, cold.end);

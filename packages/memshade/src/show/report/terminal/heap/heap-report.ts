@@ -12,6 +12,7 @@ import { leaks, liveAtPeak } from "../../../../explain/analyses/heap.ts";
 import { marginOf } from "../../../../explain/analyses/host-stacks.ts";
 import { classifySites } from "../../../../explain/analyses/hot-cold.ts";
 import {
+  keptByLibrary,
   type LiveAmount,
   type LiveKind,
   liveBlocksOf,
@@ -474,6 +475,9 @@ function printLiveKinds(screen: Screen, profile: HeapProfile): void {
     const word = `${WORDS[kind][0]!.toUpperCase()}${WORDS[kind].slice(1)}`;
     printWrapped(screen, `${word}: ${size}${meaningOf(amount, profile)}`, "  ", HANGING);
   }
+  const kept = keptByLibrary(profile);
+  if (kept !== undefined && kept.totalBlocks > 0)
+    screen.print(`  The C library keeps ${sizeOf(kept)} of these`);
 }
 
 function meaningOf({ kind }: LiveAmount, profile: HeapProfile): string {
