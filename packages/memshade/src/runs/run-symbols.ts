@@ -208,6 +208,7 @@ export class RunSymbols {
 
   /** Returns a native program's profile with marks on the layers of its allocator, which stored names already have. */
   withNativeLayers(profile: HeapProfile): HeapProfile {
+    if (this.#named.size === 0) return profile;
     const { modules, frames, functions } = profile;
     const found = findNativeLayers(profile, {
       objectOf: (module) => this.#named.get(startOf(modules[module]!))?.()?.symbolizer.symbolizer.object,

@@ -68,6 +68,7 @@ export function findNativeLayers(profile: HeapProfile, places: LayerPlaces): Ind
 class LayerSearch {
   readonly #profile: HeapProfile;
   readonly #places: LayerPlaces;
+  readonly #runtimes = new Map<IndexIntoModuleTable, boolean>();
   readonly #codes = new Map<IndexIntoModuleTable, ObjectCode | undefined>();
   readonly #sites = new Map<CodeFunction, Map<number, Site>>();
   readonly #changed = new Set<CodeFunction>();
@@ -116,7 +117,10 @@ class LayerSearch {
   #isRuntime(stack: IndexIntoStackTable): boolean {
     const { stacks, frames, functions } = this.#profile;
     const module = functions.module[frames.function[stacks.frame[stack]!]!]!;
-    return module !== NONE && this.#places.isRuntime(module);
+    if (module === NONE) return false;
+    const known = this.#runtimes.get(module) ?? this.#places.isRuntime(module);
+    this.#runtimes.set(module, known);
+    return known;
   }
 
   #codeOf(frame: IndexIntoFrameTable): ObjectCode | undefined {
@@ -191,9 +195,10 @@ function sizesAsked(
     const start = code.addressOf(call);
     return start === undefined ? FIRST : thunkParams(code, start, FIRST);
   }
-  const start = code === callee.code ? code.addressOf(call) : name && callee.code.addressOfName(name);
+  const exported = name === undefined ? undefined : callee.code.addressOfName(name);
+  const start = code === callee.code ? code.addressOf(call) : exported;
   if (start === undefined || start === callee.start) return callee.sizes;
-  return thunkParams(callee.code, start as number, callee.sizes);
+  return thunkParams(callee.code, start, callee.sizes);
 }
 
 /** Returns the parameters that become operands of the function that a function jumps to at its end. */
