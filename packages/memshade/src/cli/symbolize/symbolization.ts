@@ -9,7 +9,7 @@ import {
   loadSymbolizer,
 } from "../../names/load/symbolizer.ts";
 import type { Frame } from "../../names/symbolize/frame.ts";
-import { STALE } from "../../names/symbolize/stale.ts";
+import { STALE } from "../../names/symbolize/symbolizer.ts";
 import type { DataDeclaration, LocalVariable } from "../../names/symbolize/variables.ts";
 import { inLine } from "../../profile/model/printable.ts";
 

@@ -99,6 +99,11 @@ export interface SourcePlace {
   readonly outer?: SourcePlace | undefined;
 }
 
+/** Warning for a module whose debug information was made for other code. */
+export const STALE =
+  "The debug information does not match the code: functions begin where it has none. Names and lines may be " +
+  "wrong. Pass -g to tools that change the module afterwards, such as wasm-opt.";
+
 /** Maximum bytes of the size field before a function's code. */
 const LONGEST_SIZE = 5;
 

@@ -13,7 +13,6 @@ import { FormatError, UserError } from "../../../ground/bytes/errors.ts";
 import { type LoadedObject, loadObject } from "../../../names/load/objects.ts";
 import { cacheFolder, keepingFolder } from "../../host/run/cache-folder.ts";
 import { say } from "../../host/run/terminal-line.ts";
-import { mappedCode } from "../collect/mapped-code.ts";
 import type { MemoryFile } from "../collect/memory-file.ts";
 import type { InsertedTool, NativeTool, NativeToolName, NativeToolOptions } from "../native-tool.ts";
 import { linkerOf, type NativeProgram } from "../start/check-program.ts";
@@ -365,4 +364,17 @@ function copyOf(
 function mayMount(): boolean {
   const [, effective] = /^CapEff:\s*([0-9a-f]+)$/m.exec(readFileSync("/proc/self/status", "latin1")) ?? [];
   return effective !== undefined && ((BigInt(`0x${effective}`) >> CAP_SYS_ADMIN) & 1n) === 1n;
+}
+
+/** Lines of mapped code in /proc/PID/maps. */
+const MAPPED_CODE = /^\S+ ..x. \S+ \S+ \S+ +(\/.*)$/gm;
+
+/** Returns the paths of files that a process has mapped as code; empty if it has ended or cannot be read. */
+function mappedCode(pid: number): Set<string> {
+  try {
+    const maps = readFileSync(`/proc/${pid}/maps`, "utf8");
+    return new Set([...maps.matchAll(MAPPED_CODE)].map(([, path]) => path));
+  } catch {
+    return new Set();
+  }
 }
