@@ -1,12 +1,13 @@
 import type { HeapProfile } from "../../profile/model/heap-profile.ts";
 import { knowsField } from "../../profile/model/known-fields.ts";
 import { type BlockMeasure, blockMeasure } from "./block-measure.ts";
+import { libraryKeeps } from "./frames/library-blocks.ts";
 
 export const LONGEST_TEMPORARY_LIFETIME = 1;
 
 /**
  * Returns temporary blocks: with the virtual clock, those freed before a second allocation followed their own. Blocks
- * that were never freed are not temporary.
+ * that were never freed are not temporary, and blocks that the C library keeps for itself are left out.
  *
  * A MIB holds the sum and the extremes of the lifetimes, not each of them. If the run did not count temporary blocks,
  * the result is a lower bound: every other block lived at least 2 units, one of them as long as the longest, and the
@@ -20,7 +21,9 @@ export function temporaryBlocks(profile: HeapProfile): BlockMeasure | undefined 
   const bytes = new Float64Array(length);
   const blocks = new Float64Array(length);
   const isLongestKnown = knowsField(profile, "maxLifetime");
+  const isKept = libraryKeeps(profile);
   for (let context = 0; context < length; context++) {
+    if (isKept(context)) continue;
     const allocations = mibs.allocCount[context]!;
     blocks[context] =
       site?.temporary?.[context] ??

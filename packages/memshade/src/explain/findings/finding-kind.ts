@@ -119,6 +119,8 @@ export type FindingSource = "heap" | "use" | "statics" | "waste" | "objects";
 export interface FindingKind<F extends Found = Found> {
   /** Glossary word. */
   readonly kind: F["kind"];
+  /** True for a finding about lost blocks, which even a library does not keep. Absent if the kind has none. */
+  findsLost?(finding: F): boolean;
   /** Synonyms. */
   readonly also?: readonly string[];
   /** Text of the glossary, at most two sentences. */

@@ -77,6 +77,7 @@ export const leak: FindingKind<LeakFinding> = {
   more: "concepts.md#lost-or-still-reachable",
   sources: ["heap"],
   find: ({ heap }) => (heap === undefined ? [] : leakFindings(heap)),
+  findsLost: ({ state }) => state === "lost",
   leastPart: LEAST_PART,
   ofBlocks: {},
   // Lost blocks, and the blocks that they hold, are not reported for other reasons.

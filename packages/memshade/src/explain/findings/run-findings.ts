@@ -27,7 +27,7 @@ export function runFindings(run: RecordedTools, most?: number): Finding[] {
 
 /** False for blocks that the C library keeps for itself, unless the program has lost them. */
 function isOfProgram(finding: Finding): boolean {
-  return finding.place.isKeptByLibrary !== true || (finding.kind === "leak" && finding.state === "lost");
+  return finding.place.isKeptByLibrary !== true || kindOf(finding).findsLost?.(finding) === true;
 }
 
 /** False for an estimate whose margin of error reaches its amount. */

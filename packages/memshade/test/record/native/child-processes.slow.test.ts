@@ -5,6 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Run } from "../../../src/profile/model/run.ts";
 import { canCompile, compileProgram, memshadeRun, runIn } from "./support/record.ts";
 
+const LEFT = "family has left its work to other processes: --trace-children records them, too.";
+
 describe.skipIf(!canCompile)("a native program that starts others", () => {
   const folder = mkdtempSync(join(tmpdir(), "memshade-family-"));
   const program = join(folder, "family");
@@ -19,9 +21,20 @@ describe.skipIf(!canCompile)("a native program that starts others", () => {
       ["main", "executed", "after vfork", "spawned", "piped"].map((who) => `${who}: 0 variables, 0 files`),
     );
     // 10 blocks, the buffer of printf, and 3 blocks of setenv.
-    expect(runIn(out).heap).toMatchObject({ allocations: 14, notTracked: [] });
+    expect(runIn(out).heap).toMatchObject({ allocations: 14, notTracked: [LEFT] });
     expect(runIn(out).children).toBeUndefined();
     expect(readdirSync(folder).filter((name) => name.startsWith("alone"))).toEqual(["alone"]);
+  });
+
+  it("is told of --trace-children only if they did its work", () => {
+    const say = (command: readonly string[]) => memshadeRun(folder, ["--out", join(folder, "told"), ...command]).stderr;
+    const left = / has left its work to other processes: --trace-children records them, too\n/;
+    expect(say(["sh", "-c", "ls / > /dev/null; true"])).toMatch(left);
+    expect(say(["sh", "-c", "i=0; while [ $i -lt 100 ]; do i=$((i + 1)); done"])).not.toMatch(left);
+    expect(say([program])).toMatch(left);
+    const busy = join(folder, "busy");
+    compileProgram("busy-parent.c", busy);
+    expect(say([busy])).not.toMatch(left);
   });
 
   it("has a run for each child with --trace-children, named at its end and in its report", () => {

@@ -351,8 +351,9 @@ export class MemoryWatch {
     const isTurn = this.#turn++ % NAMES_TURNS === 0;
     if (isTurn) this.onTurn();
     if (memory !== undefined) {
-      this.#endLook?.serve();
+      // A program that waits for the look may be gone after it.
       this.#status.update();
+      this.#endLook?.serve();
       if (isTurn) {
         this.#threads.update();
         this.#maps.update();

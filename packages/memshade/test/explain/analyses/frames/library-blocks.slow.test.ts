@@ -23,7 +23,6 @@ const KEPT = [
   "looks_up",
   "opens_files",
   "opens_folder",
-  "opens_library",
   "prints",
   "registers",
   "sets_environment",
