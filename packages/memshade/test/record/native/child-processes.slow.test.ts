@@ -27,7 +27,8 @@ describe.skipIf(!canCompile)("a native program that starts others", () => {
   });
 
   it("is told of --trace-children only if they did its work", () => {
-    const say = (command: readonly string[]) => memshadeRun(folder, ["--out", join(folder, "told"), ...command]).stderr;
+    const say = (command: readonly string[]) =>
+      memshadeRun(folder, ["--out", join(folder, "told"), ...command]).stderr;
     const left = / has left its work to other processes: --trace-children records them, too\n/;
     expect(say(["sh", "-c", "ls / > /dev/null; true"])).toMatch(left);
     expect(say(["sh", "-c", "i=0; while [ $i -lt 100 ]; do i=$((i + 1)); done"])).not.toMatch(left);
