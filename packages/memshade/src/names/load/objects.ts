@@ -12,6 +12,7 @@ import {
   type ObjectFile,
   openObject,
 } from "../../code/objects/index.ts";
+import { entryOf } from "../../ground/bytes/entries.ts";
 import { FormatError, UserError } from "../../ground/bytes/errors.ts";
 import { fileSource, readWholeFile } from "./file.ts";
 
@@ -88,12 +89,7 @@ export class ObjectFinder {
 
   find(wanted: WantedObject): LoadedObject | MissingObject {
     const key = `${wanted.buildId ?? ""} ${wanted.path}`;
-    let found = this.#found.get(key);
-    if (found === undefined) {
-      found = this.#search(wanted);
-      this.#found.set(key, found);
-    }
-    return found;
+    return entryOf(this.#found, key, () => this.#search(wanted));
   }
 
   #search({ path: wantedPath, buildId, architecture }: WantedObject): LoadedObject | MissingObject {

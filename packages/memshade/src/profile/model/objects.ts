@@ -1,4 +1,5 @@
 import { UserError } from "../../ground/bytes/errors.ts";
+import { roundUp } from "../../ground/bytes/sizes.ts";
 import {
   count,
   each,
@@ -224,10 +225,6 @@ export function placeFields(
     return start;
   });
   return { offsets, end: roundUp(end, references) };
-}
-
-function roundUp(value: number, multiple: number): number {
-  return Math.ceil(value / multiple) * multiple;
 }
 
 const field = record<ObjectField>({

@@ -1,6 +1,7 @@
 import type { ByteSource } from "../../../ground/bytes/byte-source.ts";
+import { entryOf } from "../../../ground/bytes/entries.ts";
 import { FormatError } from "../../../ground/bytes/errors.ts";
-import { getU64, viewOf } from "../../../ground/bytes/numbers.ts";
+import { getU64, hexOf, viewOf } from "../../../ground/bytes/numbers.ts";
 import { PiecewiseBytes } from "../../../ground/bytes/piecewise.ts";
 import { type ObjectSymbol, SymbolTable } from "../symbol-table.ts";
 import type {
@@ -151,12 +152,11 @@ export class ElfObject implements ObjectFile {
     const isWhole = section.offset + section.size <= this.#source.size;
     if (!isWhole || section.compression !== undefined || hasFlag(section.flags, SHF_COMPRESSED))
       return undefined;
-    let pieces = this.#pieces.get(section);
-    if (pieces === undefined) {
-      pieces = new PiecewiseBytes(this.#source, section.offset, section.size);
-      this.#pieces.set(section, pieces);
-    }
-    return pieces;
+    return entryOf(
+      this.#pieces,
+      section,
+      () => new PiecewiseBytes(this.#source, section.offset, section.size),
+    );
   }
 
   #relocatedSection(name: string): Relocated | undefined {
@@ -270,7 +270,7 @@ export class ElfObject implements ObjectFile {
     ];
     for (const { offset, size } of places)
       for (const { owner, type, content } of readNotes(this.#read(offset, size)))
-        if (owner === "GNU" && type === NT_GNU_BUILD_ID && content.length > 0) return toHex(content);
+        if (owner === "GNU" && type === NT_GNU_BUILD_ID && content.length > 0) return hexOf(content);
     return undefined;
   }
 
@@ -287,16 +287,12 @@ export class ElfObject implements ObjectFile {
     const content = this.section(".gnu_debugaltlink");
     const end = content?.indexOf(0) ?? -1;
     if (!content || end <= 0) return undefined;
-    return { name: readString(content, 0), buildId: toHex(content.subarray(end + 1)) };
+    return { name: readString(content, 0), buildId: hexOf(content.subarray(end + 1)) };
   }
 
   get miniDebugInfo(): Uint8Array | undefined {
     return this.section(".gnu_debugdata");
   }
-}
-
-function toHex(bytes: Uint8Array): string {
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 /** Tables of a relocatable object. Both lists are in the order of the section header table. */

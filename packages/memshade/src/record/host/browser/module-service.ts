@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { dwpCandidates, openObject } from "../../../code/objects/index.ts";
+import { entryOf } from "../../../ground/bytes/entries.ts";
 import { WASM_PAGE_BYTES } from "../../../ground/bytes/sizes.ts";
 import { readRegular } from "../../../names/load/file.ts";
 import { nodeDecompressors } from "../../../names/load/objects.ts";
@@ -404,11 +405,9 @@ export class PageTexts {
   readonly read = (place: string): string | undefined => this.#texts.get(place) ?? readText(place);
 
   #bytesOf(url: string, from: LoadedFrom, largest: number, withinMs: number): Promise<Buffer | undefined> {
-    const requested = this.#files.get(url);
-    if (requested !== undefined) return requested;
-    const loading = withTimeout(this.#load(url, from, largest), withinMs).catch(() => undefined);
-    this.#files.set(url, loading);
-    return loading;
+    return entryOf(this.#files, url, () =>
+      withTimeout(this.#load(url, from, largest), withinMs).catch(() => undefined),
+    );
   }
 
   async #load(url: string, { session, frame }: LoadedFrom, largest: number): Promise<Buffer | undefined> {

@@ -1,5 +1,5 @@
 import { UserError } from "../../../ground/bytes/errors.ts";
-import { KIB, MIB, WASM_PAGE_BYTES } from "../../../ground/bytes/sizes.ts";
+import { KIB, MIB, roundUp, WASM_PAGE_BYTES } from "../../../ground/bytes/sizes.ts";
 import { groupDigits } from "../../../profile/model/counted.ts";
 import type { HostStacks } from "../heap-options.ts";
 import type { ShadowLayout } from "../options.ts";
@@ -54,10 +54,6 @@ export interface LayoutWishes {
   asksHost?: boolean;
   /** The program's stack, if the host can take bytes of it. */
   movableStack?: { readonly start: number; readonly end: number } | undefined;
-}
-
-function roundUp(value: number, to: number): number {
-  return Math.ceil(value / to) * to;
 }
 
 function checkedCapacity(entries: string, value: number, most: number): number {

@@ -1,5 +1,5 @@
 import { UserError } from "../../../ground/bytes/errors.ts";
-import { LINE_BYTES, WASM_PAGE_BYTES } from "../../../ground/bytes/sizes.ts";
+import { LINE_BYTES, roundUp, WASM_PAGE_BYTES } from "../../../ground/bytes/sizes.ts";
 import { constantsOf } from "../table-layout.ts";
 import { CONTROL_BYTES, Control, SNAPSHOT_BYTES } from "./layout.ts";
 
@@ -118,8 +118,4 @@ export function workingSetConstants(layout: WorkingSetLayout): Record<string, nu
     HEAP_FROM: layout.heapFrom < 0 ? 0xffffffff : layout.heapFrom,
     ACCESSES: accessesAt(layout),
   };
-}
-
-function roundUp(value: number, to: number): number {
-  return Math.ceil(value / to) * to;
 }
