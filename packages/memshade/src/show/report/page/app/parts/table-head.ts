@@ -1,12 +1,11 @@
 import { h, type VNode } from "preact";
+import { el } from "./element.ts";
 
 export function tableHead(names: readonly string[]): VNode {
-  return h(
+  return el(
     "thead",
-    null,
-    h(
+    el(
       "tr",
-      null,
       names.map((name) => h("th", { key: name, scope: "col" }, name)),
     ),
   );
