@@ -13,22 +13,7 @@ import type {
   ObjectSection,
   ObjectSegment,
 } from "../types.ts";
-import {
-  ELFCOMPRESS_ZLIB,
-  ELFCOMPRESS_ZSTD,
-  hasFlag,
-  NT_GNU_BUILD_ID,
-  PT_LOAD,
-  PT_NOTE,
-  SHF_COMPRESSED,
-  SHF_EXECINSTR,
-  SHT_DYNSYM,
-  SHT_NOBITS,
-  SHT_NOTE,
-  SHT_REL,
-  SHT_RELA,
-  SHT_SYMTAB,
-} from "./constants.ts";
+import * as elf from "./constants.ts";
 import {
   type ElfHeader,
   type ElfSectionHeader,
@@ -80,7 +65,7 @@ export class ElfObject implements ObjectFile {
     this.size = source.size;
     this.#sectionHeaders = readSectionHeaders(source, this.#header);
     this.programHeaders = readProgramHeaders(source, this.#header);
-    this.segments = this.programHeaders.filter(({ type }) => type === PT_LOAD);
+    this.segments = this.programHeaders.filter(({ type }) => type === elf.PT_LOAD);
     this.#checkTable("section header table", this.#header.sectionHeaders, this.#sectionHeaders.length);
     this.#checkTable("program header table", this.#header.programHeaders, this.programHeaders.length);
     this.sections = this.#describeSections();
@@ -92,7 +77,7 @@ export class ElfObject implements ObjectFile {
 
   /** Files with split debug information are relocatable, but have no relocations. */
   #needsUnknownRelocations(): boolean {
-    const hasAny = this.#sectionHeaders.some(({ type }) => type === SHT_REL || type === SHT_RELA);
+    const hasAny = this.#sectionHeaders.some(({ type }) => type === elf.SHT_REL || type === elf.SHT_RELA);
     return hasAny && !canRelocate(this.#header.machine);
   }
 
@@ -117,9 +102,9 @@ export class ElfObject implements ObjectFile {
     name: string,
     { type, flags, offset, size }: Pick<ObjectSection, "type" | "flags" | "offset" | "size">,
   ): CompressionHeader | undefined {
-    if (type === SHT_NOBITS) return undefined;
+    if (type === elf.SHT_NOBITS) return undefined;
     const start = () => this.#read(offset, Math.min(size, 24));
-    if (hasFlag(flags, SHF_COMPRESSED)) return readCompressionHeader(start(), this.#header.is64);
+    if (elf.hasFlag(flags, elf.SHF_COMPRESSED)) return readCompressionHeader(start(), this.#header.is64);
     return name.startsWith(".zdebug_") ? readOldCompressionHeader(start()) : undefined;
   }
 
@@ -139,7 +124,7 @@ export class ElfObject implements ObjectFile {
     const old = name.startsWith(".debug_") ? `.z${name.slice(1)}` : name;
     for (const wanted of [name, old]) {
       const section = this.sections.find(
-        (candidate) => candidate.name === wanted && candidate.type !== SHT_NOBITS,
+        (candidate) => candidate.name === wanted && candidate.type !== elf.SHT_NOBITS,
       );
       if (section !== undefined) return section;
     }
@@ -150,7 +135,7 @@ export class ElfObject implements ObjectFile {
     const section = this.type === "relocatable" ? undefined : this.#named(name);
     if (section === undefined || this.#contents.has(section)) return undefined;
     const isWhole = section.offset + section.size <= this.#source.size;
-    if (!isWhole || section.compression !== undefined || hasFlag(section.flags, SHF_COMPRESSED))
+    if (!isWhole || section.compression !== undefined || elf.hasFlag(section.flags, elf.SHF_COMPRESSED))
       return undefined;
     return entryOf(
       this.#pieces,
@@ -181,7 +166,7 @@ export class ElfObject implements ObjectFile {
     if (this.type !== "relocatable") return undefined;
     const found = this.sections.findIndex(
       ({ flags, type, size }) =>
-        hasFlag(flags, SHF_EXECINSTR) && type !== SHT_NOBITS && address >= 0 && address < size,
+        elf.hasFlag(flags, elf.SHF_EXECINSTR) && type !== elf.SHT_NOBITS && address >= 0 && address < size,
     );
     return found < 0 ? undefined : found;
   }
@@ -194,7 +179,7 @@ export class ElfObject implements ObjectFile {
   }
 
   #readContent(section: ObjectSection): Uint8Array | undefined {
-    if (section.type === SHT_NOBITS) return undefined;
+    if (section.type === elf.SHT_NOBITS) return undefined;
     const stored = this.#read(section.offset, section.size);
     if (stored.length < section.size) {
       const detail = `${section.size} bytes are announced, ${stored.length} are there`;
@@ -202,7 +187,7 @@ export class ElfObject implements ObjectFile {
       if (stored.length === 0) return undefined;
     }
     const header = this.#compressionHeader(section.name, section);
-    if (header === undefined) return hasFlag(section.flags, SHF_COMPRESSED) ? undefined : stored;
+    if (header === undefined) return elf.hasFlag(section.flags, elf.SHF_COMPRESSED) ? undefined : stored;
     try {
       return decompressSection(stored, header, section.offset, this.#decompressors);
     } catch (error) {
@@ -239,7 +224,7 @@ export class ElfObject implements ObjectFile {
   }
 
   #symbolSections(): ElfSymbolSections | undefined {
-    for (const type of [SHT_SYMTAB, SHT_DYNSYM]) {
+    for (const type of [elf.SHT_SYMTAB, elf.SHT_DYNSYM]) {
       const index = this.sections.findIndex((section) => section.type === type);
       const symbols = index < 0 ? undefined : this.contentOf(this.sections[index]);
       const linked = index < 0 ? undefined : this.sections[this.#sectionHeaders[index].link];
@@ -264,13 +249,13 @@ export class ElfObject implements ObjectFile {
   #findBuildId(): string | undefined {
     const places = [
       ...this.programHeaders
-        .filter(({ type }) => type === PT_NOTE)
+        .filter(({ type }) => type === elf.PT_NOTE)
         .map(({ fileOffset, fileSize }) => ({ offset: fileOffset, size: fileSize })),
-      ...this.sections.filter(({ type }) => type === SHT_NOTE),
+      ...this.sections.filter(({ type }) => type === elf.SHT_NOTE),
     ];
     for (const { offset, size } of places)
       for (const { owner, type, content } of readNotes(this.#read(offset, size)))
-        if (owner === "GNU" && type === NT_GNU_BUILD_ID && content.length > 0) return hexOf(content);
+        if (owner === "GNU" && type === elf.NT_GNU_BUILD_ID && content.length > 0) return hexOf(content);
     return undefined;
   }
 
@@ -318,7 +303,7 @@ class RelocatedSections {
     this.#tables = tables;
     this.#contentOf = contentOf;
     tables.headers.forEach(({ type, info }, index) => {
-      if (type === SHT_RELA || type === SHT_REL) this.#relocations.set(info, index);
+      if (type === elf.SHT_RELA || type === elf.SHT_REL) this.#relocations.set(info, index);
     });
   }
 
@@ -346,7 +331,7 @@ class RelocatedSections {
     const old = `.z${name.slice(1)}`;
     return [...sections.keys()].filter((index) => {
       const section = sections[index];
-      return (section.name === name || section.name === old) && section.type !== SHT_NOBITS;
+      return (section.name === name || section.name === old) && section.type !== elf.SHT_NOBITS;
     });
   }
 
@@ -360,7 +345,7 @@ class RelocatedSections {
     const symbols = symbolSection && this.#contentOf(symbolSection);
     if (at === undefined || entries === undefined || symbols === undefined)
       return { content, targets: new Map() };
-    const hasAddends = headers[at].type === SHT_RELA;
+    const hasAddends = headers[at].type === elf.SHT_RELA;
     return relocate(content, {
       entries,
       hasAddends,
@@ -380,7 +365,7 @@ class RelocatedSections {
     const ends = new Map<string, number>();
     const bases = new Map<number, number>();
     this.#tables.sections.forEach((section, index) => {
-      if (!section.name.startsWith(".debug_") || section.type === SHT_NOBITS) return;
+      if (!section.name.startsWith(".debug_") || section.type === elf.SHT_NOBITS) return;
       const base = ends.get(section.name) ?? 0;
       if (base > 0) bases.set(index, base);
       ends.set(section.name, base + (this.#contentOf(section)?.length ?? 0));
@@ -399,7 +384,7 @@ interface CompressionHeader {
 const LARGEST_RATIO = { zlib: 1040, zstd: 2 ** 17 };
 
 /**
- * Returns the header of a section with `SHF_COMPRESSED` (`Elf32_Chdr`, `Elf64_Chdr`); undefined for an
+ * Returns the header of a section with `elf.SHF_COMPRESSED` (`Elf32_Chdr`, `Elf64_Chdr`); undefined for an
  * unknown method.
  */
 function readCompressionHeader(section: Uint8Array, is64: boolean): CompressionHeader | undefined {
@@ -407,7 +392,7 @@ function readCompressionHeader(section: Uint8Array, is64: boolean): CompressionH
   if (section.length < start) return undefined;
   const view = viewOf(section);
   const type = view.getUint32(0, true);
-  const method = type === ELFCOMPRESS_ZLIB ? "zlib" : type === ELFCOMPRESS_ZSTD ? "zstd" : undefined;
+  const method = type === elf.ELFCOMPRESS_ZLIB ? "zlib" : type === elf.ELFCOMPRESS_ZSTD ? "zstd" : undefined;
   if (method === undefined) return undefined;
   return { method, size: is64 ? getU64(view, 8) : view.getUint32(4, true), start };
 }
