@@ -1,5 +1,6 @@
 import { closeSync, fstatSync, statSync } from "node:fs";
 import { type ByteSource, sourceOfBytes } from "../../ground/bytes/byte-source.ts";
+import { attempt } from "../../ground/bytes/dispensable.ts";
 import { FormatError, UserError } from "../../ground/bytes/errors.ts";
 import { hexOf, viewOf } from "../../ground/bytes/numbers.ts";
 import { type FramesAtPc, symbolizeRaw } from "../../profile/formats/memprof/index.ts";
@@ -293,11 +294,7 @@ function assertMatches(loaded: LoadedObject, segments: readonly RawSegment[]): v
 }
 
 function startOf(file: string): Uint8Array {
-  try {
-    return readRegular(file).subarray(0, 4);
-  } catch {
-    return new Uint8Array();
-  }
+  return attempt(() => readRegular(file).subarray(0, 4), new Uint8Array());
 }
 
 function tryOpen(file: string): LoadedObject | undefined {

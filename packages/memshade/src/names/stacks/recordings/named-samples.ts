@@ -2,6 +2,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import type { ZstdDecompress } from "node:zlib";
 import { readNotes } from "../../../code/objects/index.ts";
+import { attempt } from "../../../ground/bytes/dispensable.ts";
 import { entryOf } from "../../../ground/bytes/entries.ts";
 import type { Decompressed, Decompressor } from "../../../profile/formats/perf-data/index.ts";
 import { groupDigits } from "../../../profile/model/counted.ts";
@@ -84,11 +85,7 @@ function buildIdOfRunningKernel(): string | undefined {
 }
 
 function contentOf(path: string): Buffer | undefined {
-  try {
-    return readRegular(path);
-  } catch {
-    return undefined;
-  }
+  return attempt(() => readRegular(path), undefined);
 }
 
 // The module is loaded on demand: few files are compressed, and loading delays each start.

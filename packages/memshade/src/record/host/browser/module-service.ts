@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { dwpCandidates, openObject } from "../../../code/objects/index.ts";
+import { attempt } from "../../../ground/bytes/dispensable.ts";
 import { entryOf } from "../../../ground/bytes/entries.ts";
 import { WASM_PAGE_BYTES } from "../../../ground/bytes/sizes.ts";
 import { readRegular } from "../../../names/load/file.ts";
@@ -324,11 +325,7 @@ export class ModuleService {
 
 function pathOf(address: string | undefined): string | null {
   if (address?.startsWith("file:") !== true) return null;
-  try {
-    return fileURLToPath(withoutQuery(address));
-  } catch {
-    return null;
-  }
+  return attempt(() => fileURLToPath(withoutQuery(address)), null);
 }
 
 async function glueOf(scripts: readonly string[], textOf: (url: string) => Promise<string>): Promise<string> {
