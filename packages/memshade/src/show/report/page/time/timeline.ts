@@ -4,9 +4,8 @@ import { withoutSignature } from "../../../../explain/analyses/frames/function-n
 import { frameKeys } from "../app/model/grouping.ts";
 import type { FrameNames } from "../app/model/names.ts";
 import { amount, amountInWords, difference, formatCount } from "../app/parts/amounts.ts";
-import { el } from "../app/parts/element.ts";
+import { el, tableHead } from "../app/parts/element.ts";
 import { shown } from "../app/parts/shown-text.ts";
-import { tableHead } from "../app/parts/table-head.ts";
 import type { PageState } from "../app/state.ts";
 import type { PageData, PageDeltas, PageLane, PageTimeline, PageTool } from "../data/page-data.ts";
 import { mix, type Palette, toText } from "../graph/paint/palette.ts";

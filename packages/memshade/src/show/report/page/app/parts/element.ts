@@ -5,3 +5,13 @@ export function el(selector: string, ...children: ComponentChildren[]): VNode {
   const [name, ...classes] = selector.split(".");
   return h(name!, classes.length === 0 ? null : { class: classes.join(" ") }, ...children);
 }
+
+export function tableHead(names: readonly string[]): VNode {
+  return el(
+    "thead",
+    el(
+      "tr",
+      names.map((name) => h("th", { key: name, scope: "col" }, name)),
+    ),
+  );
+}
