@@ -96,7 +96,7 @@ function listing(caches: string): string {
   }
   const paths = new Set(listed.map(({ path }) => path));
   const others = all.filter(({ path }) => !paths.has(path));
-  if (others.length > 0)
+  if (others.some(({ bytes }) => bytes > 0))
     lines.push("", `Unwind tables, lists, and memshade's compiled code: ${sizeOf(others)}`);
   return `${lines.join("\n")}\n`;
 }
