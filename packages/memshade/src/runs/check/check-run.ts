@@ -94,7 +94,8 @@ function neededTools({ limits }: GivenLimits): ReportedTool[] {
   );
 }
 
-function programOf({ name, tools }: CheckedRun): string {
+/** Returns the short name of a run's program. */
+export function programOf({ name, tools }: Pick<CheckedRun, "name" | "tools">): string {
   return (
     tools.heap?.description.program ??
     tools.workingset?.program ??
@@ -143,6 +144,27 @@ export function repositoryPaths(
       pathOfFile.set(file, found);
     }
     return found;
+  };
+}
+
+/**
+ * Returns a function that maps recorded paths to whole paths of files on this machine. Paths of files that do not exist here stay as
+ * recorded.
+ */
+export function pathsOnDisk(
+  folder: string,
+  maps: readonly PathMap[] = [],
+  besides: readonly string[] = [],
+): (file: string) => string {
+  const toRepository = repositoryPaths(folder, maps, besides);
+  const root = repositoryAround(folder);
+  return (file) => {
+    const plain = mapPath(plainPath(file), maps);
+    const candidates = [
+      ...[folder, ...besides].map((from) => path.resolve(from, plain)),
+      path.join(root, toRepository(file)),
+    ];
+    return candidates.find((candidate) => fs.existsSync(candidate)) ?? plain;
   };
 }
 
