@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import { memoryShortage, memoryWarning, watchMemory } from "../../../src/record/host/memory-need.ts";
-import { initialMemory } from "../../../src/record/host/module/initial-memory.ts";
+import { initialMemory } from "../../../src/record/host/module/module-file.ts";
 
 const MIB = 2 ** 20;
 const PAIRS = { tools: ["waste"], waste: { pairs: true } } as const;

@@ -10,8 +10,8 @@ import type { RewrittenModule } from "../instance/instantiation-observer.ts";
 import { LearnedRuns } from "../learned-runs.ts";
 import { memoryShortage } from "../memory-need.ts";
 import { customSectionsOf } from "./custom-sections.ts";
-import { initialMemory } from "./initial-memory.ts";
 import { ModuleCache } from "./module-cache.ts";
+import { initialMemory } from "./module-file.ts";
 import { type ModuleOrigin, moduleName } from "./module-name.ts";
 import { nativeSha256 } from "./native-sha256.ts";
 
