@@ -14,6 +14,7 @@ import { type Limit, limitOfPair, parseLimit } from "../../explain/limits/limit.
 import { limitMeasure, type RunFacts } from "../../explain/limits/limit-measures.ts";
 import type { FilterKey } from "../../explain/limits/place-filter.ts";
 import { gapsOfTool, MEASURED_TOOLS, recordedWith } from "../../explain/measures/index.ts";
+import { entryOf } from "../../ground/bytes/entries.ts";
 import { UserError } from "../../ground/bytes/errors.ts";
 import { describeSystemError } from "../../ground/bytes/system-errors.ts";
 import { readInput } from "../../names/load/file.ts";
@@ -138,12 +139,9 @@ export function repositoryPaths(
   const root = repositoryAround(folder);
   const pathOfFile = new Map<string, string>();
   return (file) => {
-    let found = pathOfFile.get(file);
-    if (found === undefined) {
-      found = locate(mapPath(plainPath(file), maps), [folder, ...besides], root);
-      pathOfFile.set(file, found);
-    }
-    return found;
+    return entryOf(pathOfFile, file, () =>
+      locate(mapPath(plainPath(file), maps), [folder, ...besides], root),
+    );
   };
 }
 

@@ -1,6 +1,7 @@
 import { accessSync, constants, lstatSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
+import { attempt } from "../../../ground/bytes/dispensable.ts";
 import { makeFolders } from "./make-folders.ts";
 import { isContentOwn, isOwn, isSafelyPlaced } from "./own-files.ts";
 import { say } from "./terminal-line.ts";
@@ -34,11 +35,7 @@ export function turnCacheOff(): void {
  */
 export function compiledCodeFolder(): string | undefined {
   const folder = ownFolder(CODE);
-  try {
-    return folder !== undefined && isContentOwn(folder) ? folder : undefined;
-  } catch {
-    return undefined;
-  }
+  return attempt(() => (folder !== undefined && isContentOwn(folder) ? folder : undefined), undefined);
 }
 
 /** Returns the folder of rewritten WebAssembly modules; undefined if they are not cached. */
