@@ -4,7 +4,7 @@
  * node bench/first-run/run.ts [--pairs 5] [--against CHECKOUT] [--write] [SCRIPT]…
  * Without scripts, it takes those next to this file. `--write` puts the table into FIRST-RUN.md here and into the project's README.
  */
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -36,9 +36,21 @@ function measure(script: string, checkouts: readonly string[], pairs: number): R
     plain.push(costOf([process.execPath, script]));
     checkouts.forEach((checkout, c) => {
       const memshade = join(checkout, "packages/memshade/bin/memshade.js");
+      // An older checkout has no such option.
+      const hasCache = existsSync(join(checkout, "packages/memshade/src/cli/commands/cache.ts"));
+      const uncached = hasCache ? ["--no-cache"] : [];
       TOOLS.forEach((tools, t) => {
         const flags = tools.flatMap((tool) => ["--tool", tool]);
-        const cost = costOf([process.execPath, memshade, "node", "--out", "run", ...flags, script]);
+        const cost = costOf([
+          process.execPath,
+          memshade,
+          "node",
+          ...uncached,
+          "--out",
+          "run",
+          ...flags,
+          script,
+        ]);
         if (cost.output !== plain[0].output)
           throw new Error(`${script}: other output with ${tools.join(", ")}`);
         profiled[c][t].push(cost);

@@ -90,6 +90,9 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, LoadCommand>>>> = 
     unwind: async () => (await import("./commands/unwind.ts")).addUnwindCommand,
     symbolize: async () => (await import("./commands/symbolize.ts")).addSymbolizeCommand,
   },
+  "Cache:": {
+    cache: async () => (await import("./commands/cache.ts")).addCacheCommand,
+  },
   "Help:": {
     explain: async () => (await import("./commands/explain.ts")).addExplainCommand,
   },

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { UserError } from "../ground/bytes/errors.ts";
 import { learnedFile } from "../record/host/learned-runs.ts";
+import { moduleCacheFolder, turnCacheOff } from "../record/host/run/cache-folder.ts";
 import { HOST_STACKS, type HostStacks } from "../record/tools/heap-options.ts";
 import {
   type AttributionOptions,
@@ -37,6 +38,7 @@ export interface ToolFlags {
   fields?: boolean;
   sampleBytes?: number;
   references?: 4 | 8;
+  cache?: boolean;
 }
 
 export function addToolOptions(command: Command): Command {
@@ -210,6 +212,8 @@ export async function toolOptionsOf(flags: ToolFlags): Promise<ToolOptions> {
     workingset: workingSetOptionsOf(flags),
     objects: objectsOptionsOf(flags),
     learn: flags.learn === undefined ? undefined : learnedFile(flags.learn),
+    // Commands that run no program have no such option.
+    cache: flags.cache === true ? moduleCacheFolder() : undefined,
     waste: {
       pairs: flags.pairs,
       contexts: flags.contexts === true ? true : undefined,
@@ -271,11 +275,15 @@ function localityOptionsOf({ locality, localityRate }: ToolFlags): LocalityOptio
 const OUT_HELP =
   "folder for the run; %p process id, %n number of the profile, %q{VAR} environment variable, %% percent sign";
 
-/** Adds `--out` with its placeholders, and `--quiet`. */
+/** Adds `--out` with its placeholders, `--quiet` and `--no-cache`. */
 export function addOutOption(command: Command): Command {
   return command
     .option("--out <dir>", `${OUT_HELP} (default: memshade.out/<program>.%p)`)
-    .option("--quiet", "print only errors at the end, not the folder and the findings");
+    .option("--quiet", "print only errors at the end, not the folder and the findings")
+    .option("--no-cache", "rewrite the program anew, and cache nothing of it (see memshade cache)")
+    .hook("preAction", (own) => {
+      if (own.opts<ToolFlags>().cache === false) turnCacheOff();
+    });
 }
 
 /** Parses `heap,waste`; repeated options add up. */

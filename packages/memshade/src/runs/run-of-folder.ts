@@ -19,6 +19,17 @@ export function runOf(folder: string): Run | undefined {
   return fs.existsSync(file) ? loadRun(file) : undefined;
 }
 
+/** The last run that was read, with the state of its file: a report needs it several times. */
+let last: { readonly file: string; readonly state: string; readonly run: Run } | undefined;
+
+function parsedRun(file: string): Run {
+  const { dev, ino, size, mtimeNs, ctimeNs } = fs.statSync(file, { bigint: true });
+  const state = [dev, ino, size, mtimeNs, ctimeNs].join();
+  if (last?.file !== file || last.state !== state)
+    last = { file, state, run: readRun(readRegular(file).toString()) };
+  return last.run;
+}
+
 /**
  * Reads a `run.json` and the measurements of its process.
  *
@@ -26,7 +37,7 @@ export function runOf(folder: string): Run | undefined {
  */
 export function loadRun(file: string): Run {
   try {
-    const run = readRun(readRegular(file).toString());
+    const run = parsedRun(file);
     const { presence, files, modules } = run;
     cameFrom(modules, path.dirname(file));
     const measured = measuredOf(path.dirname(file), files.measured);

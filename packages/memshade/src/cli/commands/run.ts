@@ -149,6 +149,7 @@ export function addRunCommand(program: Command): void {
 const OF_NATIVE: readonly string[] = [
   "out",
   "quiet",
+  "cache",
   "tool",
   "clock",
   "traceChildren",

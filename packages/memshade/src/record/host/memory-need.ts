@@ -39,15 +39,16 @@ function takesTimes(options: string, tools: ToolOptions): string {
 /**
  * Returns the figures and a remedy if there is not enough memory for the program's initial memory; undefined if there
  * is.
- * @param initial bytes
+ * @param initialBytes called if tools take many times the program's memory
  */
 export function memoryShortage(
-  initial: number,
+  initialBytes: () => number,
   tools: ToolOptions,
   available: number = process.availableMemory(),
 ): MemoryShortage | undefined {
   const options = costlyOptions(tools);
   if (options === undefined) return undefined;
+  const initial = initialBytes();
   const needed = initial * bytesPerByte(tools);
   if (needed <= available) return undefined;
   return {

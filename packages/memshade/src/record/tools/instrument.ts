@@ -135,7 +135,8 @@ class Instrumentation {
           this.#refusals[name] ??= this.#allocator.collector ?? NO_MEMORY_SENTENCE;
     if (this.#tools.length === 0) {
       const info = this.#describe([], new Set());
-      return { bytes: encodeModule(this.#module, { customs: [infoSection(info)] }), info };
+      const bytes = encodeModule(this.#module, { customs: [infoSection(info)] });
+      return { bytes, info: { ...info, rewrittenBytes: bytes.length } };
     }
     const rewritten = this.#rewrite();
     return assembleModule(

@@ -20,6 +20,8 @@ export interface ToolOptions extends HeapOptions {
    * run is written to it. See `LearnedRuns`.
    */
   learn?: string | undefined;
+  /** Absolute path of the folder with modules that earlier runs have rewritten. Default: each run rewrites them. */
+  cache?: string | undefined;
 }
 
 /**

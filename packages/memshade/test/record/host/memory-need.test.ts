@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import { memoryShortage, memoryWarning, watchMemory } from "../../../src/record/host/memory-need.ts";
-import { initialMemory } from "../../../src/record/host/module/initial-memory.ts";
+import { initialMemory } from "../../../src/record/host/module/module-file.ts";
 
 const MIB = 2 ** 20;
 const PAIRS = { tools: ["waste"], waste: { pairs: true } } as const;
@@ -24,14 +24,14 @@ describe("memory that a run needs", () => {
   it("is not spoken of where it is not", () => {
     expect(memoryWarning({ tools: ["waste"] }, MIB)).toBeUndefined();
     expect(memoryWarning({ tools: ["heap"], waste: { pairs: true } }, MIB)).toBeUndefined();
-    expect(memoryShortage(100 * MIB, {}, MIB)).toBeUndefined();
+    expect(memoryShortage(() => 100 * MIB, {}, MIB)).toBeUndefined();
   });
 
   it("is short where a module's memory does not fit from the start, with the figures", () => {
     const initial = initialMemory(moduleWithMemory(1600));
     expect(initial).toBe(100 * MIB);
-    expect(memoryShortage(initial, PAIRS, 1053 * MIB)).toBeUndefined();
-    expect(memoryShortage(initial, PAIRS, 1051 * MIB)).toEqual({
+    expect(memoryShortage(() => initial, PAIRS, 1053 * MIB)).toBeUndefined();
+    expect(memoryShortage(() => initial, PAIRS, 1051 * MIB)).toEqual({
       figures: "100 MiB, which with --pairs may take 1,051 MiB; 1,051 MiB are available",
       help: "leave --pairs out, or run it where there is more memory",
     });

@@ -302,7 +302,9 @@ export class ModuleService {
       const path = pathOf(address);
       name = this.#weaver.nameOf(bytes, { path, address, scripts: caller.map(withoutQuery) });
       const script = path === null ? caller[0] : undefined;
-      const module = this.#weaver.first(bytes, name, { key, path, script, glue, beside, reason });
+      // The page has asked its engine.
+      const isValid = (): boolean => true;
+      const module = this.#weaver.first(bytes, name, { key, path, script, glue, beside, reason, isValid });
       const moduleId = moduleKey(module.tracked.info);
       if (!this.#originals.has(moduleId)) {
         this.#originals.set(moduleId, bytes);

@@ -1,3 +1,4 @@
+import { decodeModule, memoryCount, memoryType } from "../../../code/wasm/index.ts";
 import { FormatError, UserError } from "../../../ground/bytes/errors.ts";
 import { describeSystemError } from "../../../ground/bytes/system-errors.ts";
 import { readInput } from "../../../names/load/file.ts";
@@ -54,4 +55,12 @@ export function nameFileInErrors<T>(path: string, action: () => T): T {
     if (error instanceof FormatError) throw new UserError(`${path}: ${error.message}`);
     throw error;
   }
+}
+
+/** Returns the declared initial size of a module's memory in bytes; 0 if it has none. */
+export function initialMemory(bytes: Uint8Array): number {
+  const module = decodeModule(bytes);
+  if (memoryCount(module) === 0) return 0;
+  const { minimum, pageSizeLog2 } = memoryType(module, 0);
+  return minimum * 2 ** pageSizeLog2;
 }

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { statSync } from "node:fs";
-import { createRequire } from "node:module";
+import module, { createRequire } from "node:module";
 import { createServer, type Server, type Socket } from "node:net";
 import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -183,6 +183,7 @@ class NodeSupervisor {
       script: run.command[0],
       isDirectChild: true,
       lender: lends ? ownIdentity() : undefined,
+      compiledCode: compiledCodeFolder(),
       socket: this.#server.path,
       traceChildren: run.traceChildren ?? false,
     };
@@ -292,6 +293,12 @@ class NodeSupervisor {
     this.#request(this.#child.pid ?? 0, { kind: "dump" });
     say("no WebAssembly module has been instantiated yet; a dump follows as soon as there is one");
   }
+}
+
+/** Returns the folder in which this process caches its compiled code. Node adds a folder for each version. */
+function compiledCodeFolder(): string | undefined {
+  const folder = module.getCompileCacheDir();
+  return folder === undefined ? undefined : dirname(folder);
 }
 
 function signalRequest(signal: NodeJS.Signals, isDelivered: boolean): ControlRequest {

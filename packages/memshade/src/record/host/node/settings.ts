@@ -22,6 +22,8 @@ export interface HookSettings {
   isDirectChild: boolean;
   /** Identity of the supervising process, if it holds the folder for the direct child: see `FolderClaim`. */
   lender: string | undefined;
+  /** Folder of memshade's compiled code; undefined if it is not cached. */
+  compiledCode: string | undefined;
   /** Address on which the supervising process listens. */
   socket: string | null;
   /** True if child processes are recorded too. */

@@ -126,8 +126,10 @@ export class ThreadRecorder implements InstantiationObserver {
   #beside: ShadowLayout | undefined;
 
   constructor(tools: ToolOptions, link: RecordingLink) {
-    this.#weaver = new ModuleWeaver(tools, (mismatch) =>
-      link.post({ kind: "allocator-option", ...(mismatch === undefined ? {} : { mismatch }) }),
+    this.#weaver = new ModuleWeaver(
+      tools,
+      (mismatch) => link.post({ kind: "allocator-option", ...(mismatch === undefined ? {} : { mismatch }) }),
+      (path, bytes) => link.post({ kind: "rewritten", path, bytes: this.#shared(bytes) }),
     );
     this.#link = link;
     this.#stacks = new HostStacks({
@@ -158,22 +160,29 @@ export class ThreadRecorder implements InstantiationObserver {
     address: string | undefined,
     scripts: readonly string[],
   ): RewrittenModule | undefined {
-    // The engine reports invalid bytes to the program.
-    if (!validate(bytes as BufferSource)) return undefined;
     const glue = readGlue(scripts);
     const path = findModuleFile(bytes, scripts, address, glue);
     let name: string | undefined;
     try {
       name = this.#weaver.nameOf(bytes, { path, address, scripts });
       const script = path === null ? scripts.find((one) => !one.startsWith("node:")) : undefined;
-      const module = this.#weaver.first(bytes, name, { key, path, script, glue, beside: this.#beside });
+      const isValid = (): boolean => validate(bytes as BufferSource);
+      const module = this.#weaver.first(bytes, name, {
+        key,
+        path,
+        script,
+        glue,
+        beside: this.#beside,
+        isValid,
+      });
       const { info } = module.tracked;
       this.#remember(key, module);
       // Sent now, since another thread may instantiate the module.
       this.#link.post({ kind: "module", key: moduleKey(info), original: bytes });
       return module;
     } catch (error) {
-      this.#giveUp(name, key, error);
+      // The engine reports invalid bytes to the program.
+      if (validate(bytes as BufferSource)) this.#giveUp(name, key, error);
       return undefined;
     }
   }
@@ -181,6 +190,13 @@ export class ThreadRecorder implements InstantiationObserver {
   /** Shared memory, since the recording thread gets the bytes too. */
   roomFor(length: number): Uint8Array {
     return new Uint8Array(new SharedArrayBuffer(length));
+  }
+
+  /** Returns a copy for the recording thread. */
+  #shared(bytes: Uint8Array): Uint8Array {
+    const copy = this.roomFor(bytes.length);
+    copy.set(bytes);
+    return copy;
   }
 
   #timed<T>(rewrite: () => T): T {
@@ -195,7 +211,7 @@ export class ThreadRecorder implements InstantiationObserver {
   rewriteFor(module: TrackedModule, imports: WebAssembly.Imports): RewrittenModule | undefined {
     const { info, original, glue = "" } = module;
     if (original === undefined || wasteDescription(info) === undefined) return undefined;
-    const given = followedMemory(info, imports, undefined)?.buffer.byteLength ?? 0;
+    const given = () => followedMemory(info, imports, undefined)?.buffer.byteLength ?? 0;
     const reason = memoryBeyond(imports, info) ?? this.#weaver.shortage("The memory from outside has", given);
     if (reason === undefined) return undefined;
     const anew =
@@ -207,6 +223,7 @@ export class ThreadRecorder implements InstantiationObserver {
           glue,
           beside: this.#beside,
           reason,
+          isValid: () => true,
         }),
       );
     this.#anew.set(module, anew);

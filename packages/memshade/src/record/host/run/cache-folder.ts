@@ -6,7 +6,8 @@ import { makeFolders } from "./make-folders.ts";
 import { isContentOwn, isOwn, isSafelyPlaced } from "./own-files.ts";
 import { say } from "./terminal-line.ts";
 
-function cachesOf({ env }: Pick<NodeJS.Process, "env">): string {
+/** Returns the folder of all that is cached. */
+export function cachesOf({ env }: Pick<NodeJS.Process, "env">): string {
   const caches = env.XDG_CACHE_HOME;
   return join(caches?.startsWith("/") ? caches : join(homedir(), ".cache"), "memshade");
 }
@@ -17,17 +18,35 @@ export function cacheFolder(from: Pick<NodeJS.Process, "env"> = process): string
 }
 
 const PRIVATE = 0o700;
+const CODE = "node";
+export const MODULES = "modules";
 let isTold = false;
+
+let isOff = false;
+
+/** Makes this process read and write nothing of the cache that belongs to recorded programs. */
+export function turnCacheOff(): void {
+  isOff = true;
+}
 
 /**
  * Returns the folder in which Node may cache memshade's compiled code; undefined if others could have put other code
  * there.
  */
 export function compiledCodeFolder(): string | undefined {
+  const folder = ownFolder(CODE);
+  return attempt(() => (folder !== undefined && isContentOwn(folder) ? folder : undefined), undefined);
+}
+
+/** Returns the folder of rewritten WebAssembly modules; undefined if they are not cached. */
+export function moduleCacheFolder(): string | undefined {
+  return isOff ? undefined : ownFolder(MODULES);
+}
+
+function ownFolder(name: string): string | undefined {
   const caches = cachesOf(process);
-  const folder = join(caches, "node");
-  if (problemOf(folder, [caches, folder]) !== undefined) return undefined;
-  return attempt(() => (isContentOwn(folder) ? folder : undefined), undefined);
+  const folder = join(caches, name);
+  return problemOf(folder, [caches, folder]) === undefined ? folder : undefined;
 }
 
 /**
@@ -37,7 +56,7 @@ export function compiledCodeFolder(): string | undefined {
  */
 export function keepingFolder(name: string, instead: string, caches: string): string {
   const folder = join(caches, name);
-  const problem = problemOf(folder, [dirname(caches), caches, folder]);
+  const problem = isOff ? "" : problemOf(folder, [dirname(caches), caches, folder]);
   if (problem === undefined) return folder;
   if (problem !== "" && !isTold) {
     isTold = true;

@@ -5,17 +5,16 @@ import { UserError } from "../../../ground/bytes/errors.ts";
 import { counted } from "../../../profile/model/counted.ts";
 import type { RunEnd } from "../../../profile/model/run.ts";
 import { OUT_OF_REACH } from "../../tools/heap/read/reach/apply-reach.ts";
-import { type InstrumentedInfo, instrument } from "../../tools/index.ts";
+import type { InstrumentedInfo } from "../../tools/index.ts";
 import { type ToolOptions, toInstrumentOptions } from "../../tools/run-options.ts";
 import type { InstanceHandle } from "../../tools/session.ts";
 import { LearnedRuns } from "../learned-runs.ts";
 import { memoryShortage, memoryWarning, watchMemory } from "../memory-need.ts";
 import { withEngineFlags } from "../module/engine-flags.ts";
 import { FileLines } from "../module/file-lines.ts";
-import { initialMemory } from "../module/initial-memory.ts";
-import { nameFileInErrors, readModuleFile } from "../module/module-file.ts";
+import { ModuleCache } from "../module/module-cache.ts";
+import { initialMemory, nameFileInErrors, readModuleFile } from "../module/module-file.ts";
 import { moduleTypes } from "../module/module-types.ts";
-import { nativeSha256 } from "../module/native-sha256.ts";
 import { removeLeftControlFolders } from "../node/control-folder.ts";
 import { addressShortage } from "../run/address-room.ts";
 import { beforeRecording } from "../run/die-by-signal.ts";
@@ -290,19 +289,15 @@ async function loadWasiModule(
   invoke: string | undefined,
 ): Promise<WasiModule> {
   const original = readModuleFile(path);
-  const shortage = memoryShortage(
-    nameFileInErrors(path, () => initialMemory(original)),
-    tools,
-  );
+  const shortage = memoryShortage(() => nameFileInErrors(path, () => initialMemory(original)), tools);
   if (shortage !== undefined)
     throw new UserError(`${path}: its memory begins with ${shortage.figures}: ${shortage.help}`);
   const start = threadMs();
   const { bytes, info } = nameFileInErrors(path, () =>
-    instrument(original, {
+    new ModuleCache(tools.cache).instrument(original, {
       ...new LearnedRuns(tools.learn).added(toInstrumentOptions(tools), original),
       name,
       sharedShadow: true,
-      sha256: nativeSha256,
     }),
   );
   const rewritingMs = threadMs() - start;

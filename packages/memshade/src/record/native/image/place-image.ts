@@ -21,8 +21,7 @@ import { type NativeTool, type ShadowRange, SLOW_PATHS } from "../native-tool.ts
 import { NATIVE_RUNTIME_BASE64 } from "../runtime.generated.ts";
 import { NATIVE_WALL_RUNTIME_BASE64 } from "../runtime-wall.generated.ts";
 import { SampleText } from "../sampling/layout.ts";
-import { cachedFile } from "../tables/kept.ts";
-import { TableCache } from "../tables/tables-file.ts";
+import { cachedFile, TableCache } from "../tables/tables-file.ts";
 import { canHoldCode, KIND } from "./can-hold-code.ts";
 import { type Hooked, NEXT, nextNames, symbolsOf, WITHOUT_MEMORY } from "./functions.ts";
 

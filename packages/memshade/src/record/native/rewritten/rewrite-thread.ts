@@ -29,7 +29,7 @@ function rewrite(path: string): RewritingReply {
     const key = rewrittenKey(sumOfContent(content), code);
     const file = tool.planFile?.({ key, folder: cache.folder });
     const made = tryRewrite(content, key, file?.plan ?? tool.plan);
-    cache.write(key, made, file?.notes());
+    cache.write(key, made, file?.notes(), { file: path, tool: name });
     file?.onStored(cache.notesOf(key));
     return undefined;
   } catch (error) {

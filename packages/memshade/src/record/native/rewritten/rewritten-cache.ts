@@ -6,12 +6,12 @@ import {
   readFileSync,
   renameSync,
   rmSync,
-  statSync,
   utimesSync,
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { keepingFolder } from "../../host/run/cache-folder.ts";
+import { shrinkKept } from "../../host/run/kept-files.ts";
 import { makeFolders } from "../../host/run/make-folders.ts";
 import { isOwn, KEPT_MODE } from "../../host/run/own-files.ts";
 import { canHoldCode } from "../image/can-hold-code.ts";
@@ -31,23 +31,32 @@ export interface KeptFile {
   readonly facts: RewritingFacts;
 }
 
-interface Entry {
+/** Words for the list of the cache. */
+export interface RewrittenName {
+  /** Path of the original. */
+  file: string;
+  tool: string;
+}
+
+/** Description of an entry. */
+export interface Entry {
   facts: RewritingFacts;
+  about?: RewrittenName | undefined;
   /** Sums of the files, in hexadecimal. */
   sums: { file: string; origins: string; notes?: string | undefined };
 }
 
-const [FILE, ORIGINS, NOTES, ENTRY] = ["file", "origins", "notes", "entry.json"];
-const NAME = "rewritten";
+const [FILE, ORIGINS, NOTES] = ["file", "origins", "notes"];
+export const ENTRY = "entry.json";
+/** Name of the cache's folder. */
+export const REWRITTEN = "rewritten";
 const PARTIAL = ".partial-";
 const KEY_DIGITS = 32;
 /** Programs map the file, also programs of other users. */
 const FILE_MODE = 0o755;
 const PRIVATE = 0o700;
 const GIB = 2 ** 30;
-const MOST_BYTES = 4 * GIB;
-/** Milliseconds during which a file may be about to be mounted after its last use. */
-const IN_USE_MS = 600_000;
+export const MOST_REWRITTEN_BYTES = 4 * GIB;
 
 /** Folders for the cache. */
 export interface RewrittenCachePlace {
@@ -62,7 +71,7 @@ export class RewrittenCache {
   readonly #mostBytes: number;
 
   /** @param place folders to choose from, or the chosen folder */
-  constructor(place: RewrittenCachePlace | string, mostBytes = MOST_BYTES) {
+  constructor(place: RewrittenCachePlace | string, mostBytes = MOST_REWRITTEN_BYTES) {
     this.#mostBytes = mostBytes;
     this.folder = typeof place === "string" ? place : folderOf(place);
   }
@@ -100,11 +109,11 @@ export class RewrittenCache {
    * Stores a rewritten file, or the reason why there is none. If another process was faster, its result
    * stays.
    */
-  write(key: string, made: Rewritten | { refused: string }, notes?: Uint8Array): void {
+  write(key: string, made: Rewritten | { refused: string }, notes?: Uint8Array, about?: RewrittenName): void {
     const partial = join(this.folder, `${PARTIAL}${randomUUID()}`);
     mkdirSync(partial, PRIVATE);
     try {
-      const entry: Entry = { facts: { refused: "" }, sums: { file: "", origins: "" } };
+      const entry: Entry = { about, facts: { refused: "" }, sums: { file: "", origins: "" } };
       if ("refused" in made) entry.facts = made;
       else {
         const { bytes, origins, ...facts } = made;
@@ -130,17 +139,9 @@ export class RewrittenCache {
     return join(this.folder, key, NOTES);
   }
 
-  /** Removes files until the cache is small enough, those unused for longest first, and unfinished ones. */
+  /** Removes files until the cache is small enough. */
   shrink(): void {
-    const entries = readdirSync(this.folder)
-      .flatMap((name) => tryDescribe(join(this.folder, name)))
-      .sort((a, b) => b.usedMs - a.usedMs);
-    let total = 0;
-    for (const { folder, bytes, usedMs, isPartial } of entries) {
-      total += bytes;
-      const isOld = Date.now() - usedMs > IN_USE_MS;
-      if (isOld && (isPartial || total > this.#mostBytes)) rmSync(folder, { recursive: true, force: true });
-    }
+    shrinkKept(this.folder, this.#mostBytes);
   }
 }
 
@@ -180,22 +181,10 @@ function sumOfFile(path: string): string {
   return sumOfContent(readFileSync(path));
 }
 
-function tryDescribe(
-  folder: string,
-): { folder: string; bytes: number; usedMs: number; isPartial: boolean }[] {
-  try {
-    const bytes = readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
-    return [{ folder, bytes, usedMs: statSync(folder).mtimeMs, isPartial: folder.includes(PARTIAL) }];
-  } catch {
-    // Another process has removed it.
-    return [];
-  }
-}
-
 function folderOf({ caches, instead }: RewrittenCachePlace): string {
-  const folder = keepingFolder(NAME, instead, caches);
+  const folder = keepingFolder(REWRITTEN, instead, caches);
   if (canHoldCode(dirname(folder))) return folder;
-  const other = join(instead, NAME);
+  const other = join(instead, REWRITTEN);
   makeFolders(other, PRIVATE);
   return other;
 }

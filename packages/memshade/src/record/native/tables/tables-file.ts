@@ -6,6 +6,7 @@ import { UnwindTable } from "../../../code/unwind/index.ts";
 import { viewOf } from "../../../ground/bytes/numbers.ts";
 import { writeWholeFile } from "../../../names/load/whole-file.ts";
 import { cacheFolder, keepingFolder } from "../../host/run/cache-folder.ts";
+import { builtVersion, readKept, writeKept } from "../../host/run/kept-files.ts";
 import { isOwn, KEPT_MODE } from "../../host/run/own-files.ts";
 import {
   HEADER_VERSION,
@@ -224,4 +225,20 @@ export class TableCache {
     const bytes = tablesFile(UnwindTable.fromObject(object));
     writeWholeFile(join(this.folder, key), (file) => file.write(bytes), KEPT_MODE);
   }
+}
+
+/**
+ * Returns the result of `make`, or its cached result of an earlier run. The name must identify all inputs
+ * except the code, which has a version.
+ */
+export function cachedFile(folder: string, name: string, make: () => Uint8Array): Uint8Array {
+  const version = builtVersion(import.meta.url);
+  if (version === undefined) return make();
+  const [kind, ...rest] = name.split("-");
+  const path = join(folder, [kind, version, ...rest].join("-"));
+  const before = readKept(path);
+  if (before !== undefined) return before;
+  const made = make();
+  writeKept(path, made);
+  return made;
 }

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { openObject } from "../../../../src/code/objects/index.ts";
+import { readKept, writeKept } from "../../../../src/record/host/run/kept-files.ts";
 import { Remembered } from "../../../../src/record/native/rewritten/later-files.ts";
-import { readKept, writeKept } from "../../../../src/record/native/tables/kept.ts";
 import { tableKey } from "../../../../src/record/native/tables/table-key.ts";
 import { TableCache } from "../../../../src/record/native/tables/tables-file.ts";
 

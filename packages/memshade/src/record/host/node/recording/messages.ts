@@ -9,6 +9,8 @@ import type { KeptInstance } from "../made-instances.ts";
 /** Messages from the threads of a program to the recording thread. */
 export type RecordingMessage =
   | { kind: "module"; key: string; original: Uint8Array }
+  /** Requests that a rewritten module be cached. */
+  | { kind: "rewritten"; path: string; bytes: Uint8Array }
   | {
       kind: "instance";
       id: string;

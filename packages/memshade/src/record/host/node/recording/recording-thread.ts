@@ -20,6 +20,7 @@ import { FileLines } from "../../module/file-lines.ts";
 import { moduleTypes } from "../../module/module-types.ts";
 import { ScriptFrames } from "../../module/script-frames.ts";
 import { FolderClaim } from "../../run/folder-claim.ts";
+import { tryKeepModule } from "../../run/kept-files.ts";
 import { takeRun } from "../../run/measured.ts";
 import { sayNotWritten } from "../../run/profile-failure.ts";
 import { Recorder, UNKNOWN_MODULE, watchCounters } from "../../run/recorder.ts";
@@ -98,6 +99,9 @@ function onMessage(message: RecordingMessage): void {
   switch (message.kind) {
     case "module":
       if (!originals.has(message.key)) originals.set(message.key, message.original);
+      return;
+    case "rewritten":
+      tryKeepModule(message.path, message.bytes);
       return;
     case "instance":
       addInstance(message);

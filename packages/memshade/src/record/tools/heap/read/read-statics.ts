@@ -123,16 +123,16 @@ export class StaticReader {
     const counters = this.#counters;
     const folds = this.#folds();
     const end = this.#endOfStatics();
-    for (let granule = this.#start; granule < end; granule++) {
-      const counter = counters[granule] >>> 1;
-      const before = this.#seen.get(granule);
-      if (counter <= WATCHED && before === undefined) continue;
-      const count = counter + (folds.get(granule) ?? 0);
+    const countOf = (granule: number): number => (counters[granule] >>> 1) + (folds.get(granule) ?? 0);
+    for (const [granule, before] of this.#seen) {
+      const count = countOf(granule);
       this.#seen.set(granule, count);
       // Threads that overwrite each other's counts set a counter back a little; that is no overflow.
-      if (before !== undefined && before - count > WRAP / 2)
-        this.#wraps.set(granule, (this.#wraps.get(granule) ?? 0) + 1);
+      if (before - count > WRAP / 2) this.#wraps.set(granule, (this.#wraps.get(granule) ?? 0) + 1);
     }
+    for (let granule = this.#start; granule < end; granule++)
+      if (counters[granule] >>> 1 > WATCHED && !this.#seen.has(granule))
+        this.#seen.set(granule, countOf(granule));
   }
 
   /** Returns accesses that were moved out of counters, by granule. The counter has begun anew. */

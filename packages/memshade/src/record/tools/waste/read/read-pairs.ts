@@ -49,7 +49,10 @@ function unreadWords(tables: WasteTables): Map<number, number> {
 function unreadIds(tables: WasteTables): Map<number, number> {
   const ids = idsOf(tables);
   const counts = new Uint32Array(0x10000);
-  for (let i = 0; i < ids.length; i++) counts[ids[i]]++;
+  forEachWritten(new Uint32Array(ids.buffer, 0, ids.length >>> 1), (i) => {
+    counts[ids[i * 2]]++;
+    counts[ids[i * 2 + 1]]++;
+  });
   const found = new Map<number, number>();
   for (let id: number = ShadowIds.first; id < ShadowIds.overflow; id++)
     if (counts[id] !== 0) found.set(keyOfId(tables, id), counts[id]);
