@@ -13,8 +13,14 @@ export interface OverCapacityFinding extends Found<"over-capacity", "heap"> {
   readonly used: number;
 }
 
-/** Least unused part of a site's bytes. For a single block, also its least part of the peak. */
+/** Least unused part of a site's bytes: less is the room that a doubling block has. */
 const MOST = 0.5;
+/**
+ * Least unused part of the peak for a single block, of which its program may need more with other input. Also its least
+ * size: the C library makes single buffers of some KiB for each file.
+ */
+const MOST_OF_PEAK = 0.25;
+const LEAST_SINGLE_BYTES = 65_536;
 
 export const overCapacity: FindingKind<OverCapacityFinding> = {
   kind: "over-capacity",
@@ -36,8 +42,8 @@ export const overCapacity: FindingKind<OverCapacityFinding> = {
 };
 
 /**
- * Finds sites whose blocks are used to less than half: several blocks, or one that is more than half of the
- * program's memory. The amount is the unused end of the blocks at the peak, estimated by their mean.
+ * Finds sites whose blocks are used to less than half: several blocks, or one whose unused end is a
+ * large part of the program's memory. The amount is the unused end of the blocks at the peak, estimated by their mean.
  */
 function overCapacityFindings(profile: HeapProfile): OverCapacityFinding[] {
   const column = spareBytes(profile);
@@ -49,7 +55,8 @@ function overCapacityFindings(profile: HeapProfile): OverCapacityFinding[] {
     const spare = unusedBytes / bytes;
     const amount = Math.round(spare * contexts.reduce((sum, context) => sum + site.peakBytes[context]!, 0));
     const part = amount / peakBytes;
-    if (amount < LEAST_BYTES || spare < MOST || (blocks === 1 && part < MOST)) return [];
+    if (amount < LEAST_BYTES || spare < MOST) return [];
+    if (blocks === 1 && (part < MOST_OF_PEAK || amount < LEAST_SINGLE_BYTES)) return [];
     const used = Math.round((bytes - unusedBytes) / blocks);
     const size = Math.round(bytes / blocks);
     return [{ kind: "over-capacity", tool: "heap", place, amount, unit: "bytes", part, blocks, size, used }];
