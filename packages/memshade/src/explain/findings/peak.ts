@@ -1,6 +1,7 @@
 import { formatBytes, formatPercent } from "../../profile/model/format.ts";
 import type { HeapProfile } from "../../profile/model/heap-profile.ts";
 import { type IndexIntoContextTable, NONE } from "../../profile/model/indices.ts";
+import { ACCESSES_PER_BLOCK } from "../../profile/model/over-time/drag.ts";
 import { liveBytesOf } from "../../profile/model/over-time/heap-intervals.ts";
 import { dragOfContexts } from "../analyses/dragged-blocks.ts";
 import { groupContexts, sumOf } from "../analyses/groups.ts";
@@ -116,8 +117,10 @@ function peakOf(
   const meanwhile = Math.min(work, (byteWork / bytes) * (sumOf(mibs.totalSize, contexts) / atPeak));
   const without = work - meanwhile;
   const part = (amount / peak) * (without / work);
-  // A program's main data, used by most of its work, is not reported.
-  if (part < LEAST_OF_PEAK * MOST || without < MOST * (work - sumOf(mibs.totalAccessCount, contexts))) return [];
+  // A program's main data, used by most of its work, is not reported. Their allocation is work for them, too.
+  const making = sumOf(mibs.allocCount, contexts) * ACCESSES_PER_BLOCK;
+  const others = work - making - sumOf(mibs.totalAccessCount, contexts);
+  if (part < LEAST_OF_PEAK * MOST || without - making < MOST * others) return [];
   return [{ kind: "peak", tool: "heap", place, amount, unit: "bytes", part, peak, held: meanwhile / work }];
 }
 

@@ -39,7 +39,7 @@ import { bumpWork } from "./work";
 // find them. A block is late if more than half of the work during its life came after its last access.
 // A destructor follows pointers in the block that it frees. So accesses after the last look do not count as
 // use if they are too few to read the block 16 bytes at a time.
-// Looks happen at the ends of intervals, and where loops with calls or inner loops begin a trip. A look is
+// Looks happen at the ends of intervals and of followed blocks, and where loops with calls or inner loops begin a trip. A look is
 // due when the program has done a certain share more work, and many times the cost of a look. Accesses are
 // known by looks alone, so a look is due, too, when allocations or a loop's trips have grown by that share.
 // If a look finds too little for its cost, the next one waits for as many allocations as will find enough at
@@ -348,10 +348,13 @@ export function endFollowed(record: usize, accesses: u64, time: u32, copied: boo
   const since = seeAccesses(entry, accesses);
   noteLate(entry, since);
   const isIdle = !copied && before !== 0 && since * WIDEST <= max(<u64>size, WIDEST);
-  const work = workSeen();
-  const workOfLife = work - load<u64>(entry, Followed.startWork);
-  const workAfterUse: u64 = isIdle ? workInTime() - load<u64>(entry, Followed.seenWork) : 0;
+  const startWork = load<u64>(entry, Followed.startWork);
+  const seenWork = load<u64>(entry, Followed.seenWork);
   remove(index);
+  // A program that computes without allocations shows its work by the blocks that it frees afterwards.
+  look();
+  const workOfLife = workSeen() - startWork;
+  const workAfterUse: u64 = isIdle ? workInTime() - seenWork : 0;
   const context = dragOf(load<u32>(record, Record.mib));
   const bytes = <u64>size * weight;
   bump32(context, Drag.followed, 1);
