@@ -99,18 +99,19 @@ function churnFindings(profile: HeapProfile): ChurnFinding[] {
   if (temporary === undefined) return [];
   const blocks = withoutOutgrown(profile, temporary.blocks);
   const { allocCount, totalLifetime } = profile.contexts.mibs;
-  // A function that serves many callers, such as an interpreter's own allocator, is not the cause.
-  const isOfCaller = (contexts: SiteBlocks["contexts"]) =>
-    byCaller(profile, contexts).some((caller) => 2 * sumOf(allocCount, caller.contexts) > allocations);
-  const isMost = ({ contexts, allocated }: SiteBlocks) =>
-    2 * allocated > allocations && allocated >= MANY && (work !== undefined || isOfCaller(contexts));
+  // A function that serves many callers alike, such as an interpreter's own allocator, is not the cause.
+  const isOfCaller = ({ contexts }: SiteBlocks, whole: number) =>
+    byCaller(profile, contexts).some((caller) => 2 * sumOf(allocCount, caller.contexts) > whole);
+  const isMost = ({ allocated }: SiteBlocks) => 2 * allocated > allocations && allocated >= MANY;
+  const isCause = (site: SiteBlocks) =>
+    work === undefined ? isMost(site) && isOfCaller(site, allocations) : isOfCaller(site, site.allocated);
   const soonFreed = blocksBySite(profile, blockMeasure(blocks, temporary.bytes))
-    .filter((site) => isMostly(site) && (work !== undefined || isMost(site)))
+    .filter((site) => isMostly(site) && isCause(site))
     .map((site) => finding(site, {}));
   const ended = withoutOutgrown(profile, Float64Array.from(allocCount));
   const unkept = blocksBySite(profile, blockMeasure(ended, ended)).flatMap((site): ChurnFinding[] => {
     const atOnce = sumOf(totalLifetime, site.contexts) / allocations;
-    const isKept = atOnce > KEPT * site.allocated || !isMost(site) || site.blocks < MOST * site.allocated;
+    const isKept = atOnce > KEPT * site.allocated || !isMost(site) || !isCause(site) || !isMostly(site);
     if (isKept || sumOf(blocks, site.contexts) >= MOST * site.allocated) return [];
     return [finding(site, { atOnce: Math.ceil(atOnce) })];
   });

@@ -9,7 +9,7 @@ import { instances } from "./instances.ts";
 import { leak } from "./leak.ts";
 import { moved } from "./moved.ts";
 import { neverRead } from "./never-read.ts";
-import { overCapacity } from "./over-capacity.ts";
+import { overCapacity, sparse } from "./over-capacity.ts";
 import { peak } from "./peak.ts";
 import { redundant } from "./redundant.ts";
 import { silent } from "./silent.ts";
@@ -35,6 +35,7 @@ const ALL = [
   churn,
   growth,
   overCapacity,
+  sparse,
   peak,
   drag,
   fragmentation,

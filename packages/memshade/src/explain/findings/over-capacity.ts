@@ -1,5 +1,8 @@
-import { formatBytes } from "../../profile/model/format.ts";
+import { formatBlocks, formatBytes } from "../../profile/model/format.ts";
 import type { HeapProfile } from "../../profile/model/heap-profile.ts";
+import { isOfNativeProgram } from "../../profile/model/known-fields.ts";
+import { MERGED_BYTES, MERGED_NATIVE_BYTES } from "../../profile/model/run.ts";
+import { sumOf } from "../analyses/groups.ts";
 import { capacityOf, spareBytes } from "../analyses/growth.ts";
 import { type FindingKind, type Found, LEAST_PART } from "./finding-kind.ts";
 import { inModule, LEAST_BYTES, sitesWith } from "./heap-blocks.ts";
@@ -11,6 +14,13 @@ export interface OverCapacityFinding extends Found<"over-capacity", "heap"> {
   /** Mean size of a block, and mean size of its used beginning. Bytes. */
   readonly size: number;
   readonly used: number;
+}
+
+/** Large blocks of which most is never used, spread over the block. */
+export interface SparseFinding extends Found<"sparse", "heap"> {
+  /** Blocks concerned, and mean size of a block. */
+  readonly blocks: number;
+  readonly size: number;
 }
 
 /** Least unused part of a site's bytes: less is the room that a doubling block has. */
@@ -40,6 +50,53 @@ export const overCapacity: FindingKind<OverCapacityFinding> = {
   weight: "spare",
   treeWeights: ["spare", "bytes"],
 };
+
+export const sparse: FindingKind<SparseFinding> = {
+  kind: "sparse",
+  also: ["sparse use"],
+  meaning:
+    "Large blocks of which most is never accessed, in many pieces: a table with far more slots than entries. Where accesses share counters, a piece counts only beyond what the counters beside it may stand for.",
+  advice: "Make the table as large as its entries need, or use a hash table or a sorted list of the entries.",
+  sources: ["use"],
+  find: inModule(sparseFindings),
+  leastPart: LEAST_PART,
+  sums: ["blocks"],
+  sentence: ({ size, blocks }) => ({
+    before: `in ${formatBlocks(blocks)} of`,
+    after: `are never used, spread over ${blocks > 1 ? "blocks" : "a block"} of ${formatBytes(size)}`,
+    short: "of",
+    shortAfter: `of ${formatBytes(size)}: unused, spread`,
+  }),
+  whole: { short: "of the peak", long: "of the bytes at the peak" },
+  weight: "peak",
+  treeWeights: ["peak", "bytes"],
+};
+
+/**
+ * Finds sites of whose blocks more than half is never accessed, although the ends are. A merged counter stands for
+ * accesses on both sides, up to the distance at which accesses never share one.
+ */
+function sparseFindings(profile: HeapProfile): SparseFinding[] {
+  const { site, mibs } = profile.contexts;
+  const { peakBytes = 0 } = profile.description.totals ?? {};
+  if (site === undefined || spareBytes(profile) === undefined || peakBytes === 0) return [];
+  const merged = isOfNativeProgram(profile) ? MERGED_NATIVE_BYTES : MERGED_BYTES;
+  const span = profile.description.counters === "exact" ? 1 : (2 * merged) / profile.description.granuleBytes;
+  return sitesWith(profile, site.peakBytes).flatMap(({ contexts, place }): SparseFinding[] => {
+    const granules = sumOf(site.granules, contexts);
+    const touched = sumOf(site.granulesTouched, contexts) * span;
+    const { bytes = 0, unusedBytes = 0 } = capacityOf(profile, contexts) ?? {};
+    const untouched = 1 - touched / granules;
+    const amount = Math.round(untouched * sumOf(site.peakBytes, contexts));
+    const part = amount / peakBytes;
+    // Blocks that are not used at all, or only at their beginning, are findings of other kinds.
+    if (touched === 0 || untouched < MOST || unusedBytes >= MOST * bytes) return [];
+    if (part < MOST_OF_PEAK || amount < LEAST_SINGLE_BYTES) return [];
+    const blocks = sumOf(mibs.allocCount, contexts);
+    const size = Math.round(sumOf(mibs.totalSize, contexts) / blocks);
+    return [{ kind: "sparse", tool: "heap", place, amount, unit: "bytes", part, blocks, size }];
+  });
+}
 
 /**
  * Finds sites whose blocks are used to less than half: several blocks, or one whose unused end is a

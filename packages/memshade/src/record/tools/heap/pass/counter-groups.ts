@@ -9,7 +9,7 @@ import type { Insertion } from "../../../rewrite/write/insertions.ts";
 import { pushForm } from "../../../rewrite/write/linear-form.ts";
 import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
 import { SHORT_SCRATCH } from "../../../rewrite/write/temporaries.ts";
-import { MERGED_BYTES } from "../layout.ts";
+import { MERGED_BYTES } from "../../../../profile/model/run.ts";
 
 /** Indices, in the rewritten module, that counters refer to. */
 export interface CounterTargets {

@@ -8,7 +8,7 @@ import {
   type StaticsOfModule,
 } from "../../../../profile/model/statics.ts";
 import type { StaticPlaces } from "../../options.ts";
-import { MERGED_BYTES } from "../layout.ts";
+import { MERGED_BYTES } from "../../../../profile/model/run.ts";
 import type { StaticCounts } from "./read-statics.ts";
 import { segmentStart } from "./segment-start.ts";
 
