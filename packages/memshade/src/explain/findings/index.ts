@@ -10,6 +10,7 @@ import { leak } from "./leak.ts";
 import { moved } from "./moved.ts";
 import { neverRead } from "./never-read.ts";
 import { overCapacity, sparse } from "./over-capacity.ts";
+import { padding } from "./padding.ts";
 import { peak } from "./peak.ts";
 import { redundant } from "./redundant.ts";
 import { silent } from "./silent.ts";
@@ -45,6 +46,7 @@ const ALL = [
   clear,
   writeOnly,
   cold,
+  padding,
   moved,
 ] as const;
 
