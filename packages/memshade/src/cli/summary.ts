@@ -2,7 +2,13 @@ import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { FrameRules } from "../explain/analyses/frames/frame-rules.ts";
 import { reachSentence, whyHeapUnknown } from "../explain/analyses/heap.ts";
-import { allocationsText, findsAnything, furtherTools, noFindings, type RecordedTools } from "../explain/analyses/recorded-tools.ts";
+import {
+  allocationsText,
+  findsAnything,
+  furtherTools,
+  noFindings,
+  type RecordedTools,
+} from "../explain/analyses/recorded-tools.ts";
 import type { PlaceFrame } from "../explain/findings/finding-kind.ts";
 import { LEAST_BYTES } from "../explain/findings/heap-blocks.ts";
 import { isNameless } from "../explain/findings/places.ts";

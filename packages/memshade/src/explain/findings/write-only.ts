@@ -64,7 +64,10 @@ export const writeOnly: FindingKind<WriteOnlyFinding> = {
     advice: (found) =>
       found.object === undefined
         ? writeOnly.advice
-        : dropMembers(found, (them) => `fill ${them} only where ${them === "it" ? "it is" : "they are"} read`),
+        : dropMembers(
+            found,
+            (them) => `fill ${them} only where ${them === "it" ? "it is" : "they are"} read`,
+          ),
     rows: ["blocks", "stores"],
   },
   leastPart: LEAST_COMMON_PART,
