@@ -55,7 +55,7 @@ export const sparse: FindingKind<SparseFinding> = {
   kind: "sparse",
   also: ["sparse use"],
   meaning:
-    "Large blocks of which most is never accessed, in many pieces: a table with far more slots than entries. Where accesses share counters, a piece counts only beyond what the counters beside it may stand for.",
+    "Large blocks of which most is never accessed, in many pieces: a table with far more slots than entries. Accesses that share a counter may have used 512 bytes (native programs: 64); more than half must be unused even so.",
   advice: "Make the table as large as its entries need, or use a hash table or a sorted list of the entries.",
   sources: ["use"],
   find: inModule(sparseFindings),
@@ -73,24 +73,25 @@ export const sparse: FindingKind<SparseFinding> = {
 };
 
 /**
- * Finds sites of whose blocks more than half is never accessed, although the ends are. A merged counter stands for
- * accesses on both sides, up to the distance at which accesses never share one.
+ * Finds sites of whose blocks more than half is never accessed, although the ends are. A merged counter may stand for
+ * all accesses behind it, up to the distance at which accesses never share one: a struct is addressed by its beginning.
  */
 function sparseFindings(profile: HeapProfile): SparseFinding[] {
   const { site, mibs } = profile.contexts;
   const { peakBytes = 0 } = profile.description.totals ?? {};
   if (site === undefined || spareBytes(profile) === undefined || peakBytes === 0) return [];
   const merged = isOfNativeProgram(profile) ? MERGED_NATIVE_BYTES : MERGED_BYTES;
-  const span = profile.description.counters === "exact" ? 1 : (2 * merged) / profile.description.granuleBytes;
+  const span = profile.description.counters === "exact" ? 1 : merged / profile.description.granuleBytes;
   return sitesWith(profile, site.peakBytes).flatMap(({ contexts, place }): SparseFinding[] => {
     const granules = sumOf(site.granules, contexts);
-    const touched = sumOf(site.granulesTouched, contexts) * span;
+    const touched = sumOf(site.granulesTouched, contexts);
     const { bytes = 0, unusedBytes = 0 } = capacityOf(profile, contexts) ?? {};
-    const untouched = 1 - touched / granules;
-    const amount = Math.round(untouched * sumOf(site.peakBytes, contexts));
+    const isSparse = touched > 0 && touched * span <= (1 - MOST) * granules;
+    // Most counters of a table with small slots stand for themselves alone.
+    const amount = Math.round((1 - touched / granules) * sumOf(site.peakBytes, contexts));
     const part = amount / peakBytes;
     // Blocks that are not used at all, or only at their beginning, are findings of other kinds.
-    if (touched === 0 || untouched < MOST || unusedBytes >= MOST * bytes) return [];
+    if (!isSparse || unusedBytes >= MOST * bytes) return [];
     if (part < MOST_OF_PEAK || amount < LEAST_SINGLE_BYTES) return [];
     const blocks = sumOf(mibs.allocCount, contexts);
     const size = Math.round(sumOf(mibs.totalSize, contexts) / blocks);
