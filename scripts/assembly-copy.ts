@@ -1,5 +1,5 @@
-// A copy of the AssemblyScript sources that TypeScript tools can read: decorators of functions and constants, which TypeScript does not
-// have, become comments.
+// A copy of the AssemblyScript sources that TypeScript tools can read: decorators of functions and constants, and the names of the modules
+// that they are imported from, become comments, because TypeScript does not have them.
 import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -8,10 +8,12 @@ import { packageFile, ROOT } from "./tools.ts";
 const SOURCE = "packages/memshade/src";
 const DECORATOR = /^@(\w+(?:\([^)\n]*\))?)[ \t\n]+/gm;
 const MASKED_DECORATOR = /^\/\*@(\w+(?:\([^)\n]*\))?)\*\/\n/gm;
+const MODULE = /^declare module "\w+";$/gm;
+const MASKED_MODULE = /^\/\/ (declare module "\w+";)$/gm;
 
 /** Decorators as comments, each on a line of its own. */
-const mask = (text: string) => text.replaceAll(DECORATOR, "/*@$1*/\n");
-const unmask = (text: string) => text.replaceAll(MASKED_DECORATOR, "@$1\n");
+const mask = (text: string) => text.replaceAll(DECORATOR, "/*@$1*/\n").replaceAll(MODULE, "// $&");
+const unmask = (text: string) => text.replaceAll(MASKED_DECORATOR, "@$1\n").replaceAll(MASKED_MODULE, "$1");
 
 export class AssemblyCopy {
   /** Folder of the copy, with the repository's paths, `biome.json` and `tsconfig.json`. */

@@ -8,6 +8,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { groupDigits } from "../../packages/memshade/src/profile/model/counted.ts";
 import { machine } from "../harness/machine.ts";
 import { median } from "../harness/statistics.ts";
 import { type Cost, costOf } from "../harness/whole-command.ts";
@@ -65,14 +66,14 @@ function table(rows: readonly Row[]): string {
   const cell = (row: Row, tool: number): string => {
     const [now, before] = row.tools.map((byTool) => {
       const { ratio, mebibytes } = byTool[tool];
-      return `${ratio.toFixed(1)}x, ${mebibytes.toFixed(0)} MiB`;
+      return `${ratio.toFixed(1)}x, ${groupDigits(mebibytes)} MiB`;
     });
     return before === undefined ? now : `${now} (${before})`;
   };
   const lines = rows.map((row) => {
     const { seconds, mebibytes } = row.plain;
     const cells = TOOLS.map((_, tool) => cell(row, tool));
-    return `| ${[row.name, `${seconds.toFixed(2)} s, ${mebibytes.toFixed(0)} MiB`, ...cells].join(" | ")} |`;
+    return `| ${[row.name, `${seconds.toFixed(2)} s, ${groupDigits(mebibytes)} MiB`, ...cells].join(" | ")} |`;
   });
   return [
     "| script | without memshade | heap | waste | working set | all three |",

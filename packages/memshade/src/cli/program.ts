@@ -1,4 +1,4 @@
-import { Command, type Option } from "commander";
+import { Command, Help, type Option } from "commander";
 import { UserError } from "../ground/bytes/errors.ts";
 import { quoteForShell } from "../profile/model/shell-words.ts";
 import { MEMSHADE_VERSION } from "../profile/model/version.ts";
@@ -119,7 +119,7 @@ export async function createProgram(args: readonly string[]): Promise<Command> {
       new Command("help").argument("[verb]").helpGroup("Help:").description("print the help of a command"),
     )
     // Arguments are left out of the terms to leave room for the descriptions.
-    .configureHelp({ subcommandTerm: (command) => command.name() })
+    .configureHelp({ subcommandTerm: (command) => command.name(), optionDescription: withoutEmptyDefault })
     .enablePositionalOptions()
     .exitOverride()
     .configureOutput({ outputError: () => {}, writeOut: print })
@@ -139,6 +139,10 @@ export async function createProgram(args: readonly string[]): Promise<Command> {
     refuseEmptyNames(command);
   });
   return program;
+}
+
+function withoutEmptyDefault(this: Help, option: Option): string {
+  return Help.prototype.optionDescription.call(this, option).replace(" (default: [])", "");
 }
 
 export function unknownCommand(verb: string): string {

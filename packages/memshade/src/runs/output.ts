@@ -1,5 +1,6 @@
 import fs from "node:fs";
 import path from "node:path";
+import { attempt } from "../ground/bytes/dispensable.ts";
 import { UserError } from "../ground/bytes/errors.ts";
 import { WholeFile } from "../names/load/whole-file.ts";
 import { printableOutput } from "../profile/model/printable.ts";
@@ -68,11 +69,7 @@ function filesOf(input: string): string[] {
 
 /** Returns undefined, too, if the run beside the file cannot be read. */
 function readableRun(folder: string): Run | undefined {
-  try {
-    return runOf(folder);
-  } catch {
-    return undefined;
-  }
+  return attempt(() => runOf(folder), undefined);
 }
 
 function isSame(first: string, second: string): boolean {

@@ -1,5 +1,6 @@
 import fs from "node:fs";
 import path from "node:path";
+import { entryOf } from "../ground/bytes/entries.ts";
 import { readRegular } from "../names/load/file.ts";
 import { writeWholeFile } from "../names/load/whole-file.ts";
 import type { Frame } from "../names/symbolize/frame.ts";
@@ -73,8 +74,7 @@ export class RunNames {
   }
 
   ofNew(start: string): ObjectNames {
-    const names = this.#objects.get(start) ?? { places: new Map(), missing: [] };
-    this.#objects.set(start, names);
+    const names = entryOf(this.#objects, start, () => ({ places: new Map(), missing: [] }));
     return names;
   }
 
@@ -191,12 +191,7 @@ class Numbers<T> {
   readonly #numbers = new Map<T, number>();
 
   numberOf(value: T): number {
-    let number = this.#numbers.get(value);
-    if (number === undefined) {
-      number = this.values.push(value) - 1;
-      this.#numbers.set(value, number);
-    }
-    return number;
+    return entryOf(this.#numbers, value, () => this.values.push(value) - 1);
   }
 }
 

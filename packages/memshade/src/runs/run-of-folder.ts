@@ -1,5 +1,6 @@
 import fs from "node:fs";
 import path from "node:path";
+import { attempt } from "../ground/bytes/dispensable.ts";
 import { UserError } from "../ground/bytes/errors.ts";
 import { describeSystemError } from "../ground/bytes/system-errors.ts";
 import { readRegular } from "../names/load/file.ts";
@@ -42,11 +43,10 @@ export function loadRun(file: string): Run {
  */
 function measuredOf(folder: string, name: string | undefined): Measured | undefined {
   if (name === undefined) return undefined;
-  try {
-    return readMeasured(readRegular(path.join(folder, path.basename(name))).toString());
-  } catch {
-    return undefined;
-  }
+  return attempt(
+    () => readMeasured(readRegular(path.join(folder, path.basename(name))).toString()),
+    undefined,
+  );
 }
 
 /** Returns the profiler's own cost in a run, given by its folder or a file in it; undefined if unknown. */

@@ -8,6 +8,7 @@ import {
 } from "../code/objects/index.ts";
 import { functionStarts } from "../code/unwind/index.ts";
 import { libraryOf } from "../explain/analyses/frames/libraries.ts";
+import { entryOf, once } from "../ground/bytes/entries.ts";
 import { UserError } from "../ground/bytes/errors.ts";
 import { loadDemangler } from "../names/load/demangler.ts";
 import { readRegular } from "../names/load/file.ts";
@@ -32,8 +33,7 @@ export class NamelessPlaces {
   readonly #ofObject = new Map<string, { places: number; nameless: number }>();
 
   add(path: string, isNamed: boolean): void {
-    const count = this.#ofObject.get(path) ?? { places: 0, nameless: 0 };
-    this.#ofObject.set(path, count);
+    const count = entryOf(this.#ofObject, path, () => ({ places: 0, nameless: 0 }));
     count.places++;
     if (!isNamed) count.nameless++;
   }
@@ -150,7 +150,7 @@ export class RunSymbols {
     if (file === undefined || file === null) return undefined;
     const start = startOf(module);
     const noted = this.#noted?.namesOf(start);
-    const opened = lazily(() => this.#openOnce(file, module));
+    const opened = once(() => this.#openOnce(file, module));
     if (noted === undefined && opened() === undefined) return undefined;
     const isNotedFirst = noted !== undefined && (this.#places.binaryPaths ?? []).length === 0;
     // Files from the user may contain the missing information.
@@ -197,7 +197,7 @@ export class RunSymbols {
       return undefined;
     }
     const symbolizer = this.#symbolizerOf({ file: found.path, object: found.object }, this.#finder);
-    const starts = lazily(() => functionStarts(found.object));
+    const starts = once(() => functionStarts(found.object));
     return { symbolizer, functionStart: (address) => starts()(address) };
   }
 
@@ -235,11 +235,7 @@ export class RunSymbols {
     const start = startOf(module);
     let found = this.#noted?.namesOf(start)?.places.get(address)?.symbolStart;
     if (found === undefined) {
-      let starts = this.#starts.get(start);
-      if (starts === undefined) {
-        starts = this.#functionStarts(module);
-        this.#starts.set(start, starts);
-      }
+      const starts = entryOf(this.#starts, start, () => this.#functionStarts(module));
       found = starts?.startOf(address);
     }
     this.#names?.note(start, address, { symbolStart: found });
@@ -327,14 +323,6 @@ function startOf({ start }: ProfileModule | RunModule): string {
 
 function hasName(frames: readonly Frame[]): boolean {
   return frames.at(-1)?.function !== undefined;
-}
-
-function lazily<T>(make: () => T): () => T {
-  let made: { value: T } | undefined;
-  return () => {
-    made ??= { value: make() };
-    return made.value;
-  };
 }
 
 /**

@@ -1,4 +1,5 @@
 import { partitionPoint } from "../ground/bytes/columns.ts";
+import { entryOf } from "../ground/bytes/entries.ts";
 import type { ModuleSymbols } from "../names/symbolize/run-lines.ts";
 import type { Run, RunModule } from "../profile/model/run.ts";
 import type { SampleFrame } from "../profile/model/sample-profile.ts";
@@ -24,12 +25,7 @@ export class SiteNamer {
 
   /** Returns the frames of a place, outermost first; several if functions were inlined. */
   frames(site: number): readonly SampleFrame[] {
-    let frames = this.#framesOfSite.get(site);
-    if (frames === undefined) {
-      frames = this.#name(site);
-      this.#framesOfSite.set(site, frames);
-    }
-    return frames;
+    return entryOf(this.#framesOfSite, site, () => this.#name(site));
   }
 
   #name(site: number): readonly SampleFrame[] {

@@ -1,4 +1,5 @@
 import { markWorkingSet } from "../explain/analyses/frames/mark-frames.ts";
+import { entryOf } from "../ground/bytes/entries.ts";
 import { readableWorkingSet } from "../names/symbolize/readable-profiles.ts";
 import { NONE } from "../profile/model/indices.ts";
 import type { Run } from "../profile/model/run.ts";
@@ -28,8 +29,7 @@ export function nameSites(profile: WorkingSetProfile, run: Run, places: Original
   const namer = new SiteNamer(run, places);
   const numbers = new Map<string, number>();
   const numberOf = (key: string): number => {
-    const number = numbers.get(key) ?? numbers.size;
-    numbers.set(key, number);
+    const number = entryOf(numbers, key, () => numbers.size);
     return number;
   };
   const named = ({ offset = 0 }: StackFrame): StackFrame[] =>

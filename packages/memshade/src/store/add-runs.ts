@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { asyncBufferFromFile, parquetReadObjects } from "hyparquet";
 import type { Finding } from "../explain/findings/index.ts";
 import { dayOf } from "../explain/fleet/day.ts";
+import { entryOf } from "../ground/bytes/entries.ts";
 import { FormatError, UserError } from "../ground/bytes/errors.ts";
 import { readRegular } from "../names/load/file.ts";
 import { type BinaryPlaces, ProfiledBinaries } from "../names/memprof/binaries.ts";
@@ -77,8 +78,7 @@ export async function addRuns(
     for (const sentence of run.leftOut) leftOut.add(sentence);
     contexts += run.contexts.length;
     const day = dayOf(run.started);
-    const batch = batches.get(day) ?? new Batch();
-    batches.set(day, batch);
+    const batch = entryOf(batches, day, () => new Batch());
     const rows = rowsOfRun(run, key, identity, keys);
     objectPlaces += new Set(rows.objects?.map(({ site }) => site)).size;
     batch.add(key, rows);

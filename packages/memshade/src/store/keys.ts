@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import { entryOf } from "../ground/bytes/entries.ts";
 import type { MemprofFrame } from "../profile/model/memprof/index.ts";
 
 /** Parts of a frame's key, as in LLVM's profiles. */
@@ -61,24 +62,19 @@ export class StoreKeys {
     const seen = this.#paths.get(path);
     if (seen !== undefined) return seen;
     const text = path.map((frame) => this.#cachedKey(frame).text).join(" ");
-    let keys = this.#contexts.get(text);
-    if (keys === undefined) {
+    const keys = entryOf(this.#contexts, text, () => {
       const frames = path.map((frame) => this.frame(frame));
       const functions = functionsKey(path.map(({ guid }) => guid));
-      keys = { frames, ctx: contextKey(frames), functions, site: siteKey(path[0]!) };
-      this.#contexts.set(text, keys);
-    }
+      return { frames, ctx: contextKey(frames), functions, site: siteKey(path[0]!) };
+    });
     this.#paths.set(path, keys);
     return keys;
   }
 
   #cachedKey(frame: KeyedFrame): { readonly key: bigint; readonly text: string } {
-    let cached = this.#frames.get(frame);
-    if (cached === undefined) {
+    return entryOf(this.#frames, frame, () => {
       const key = frameKey(frame);
-      cached = { key, text: String(key) };
-      this.#frames.set(frame, cached);
-    }
-    return cached;
+      return { key, text: String(key) };
+    });
   }
 }

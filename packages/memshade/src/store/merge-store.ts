@@ -4,6 +4,7 @@ import { sha256 } from "@noble/hashes/sha2.js";
 import { profileOfSymbols, type SymbolUse } from "../explain/analyses/statics.ts";
 import { dayOf } from "../explain/fleet/day.ts";
 import { sqlText } from "../explain/fleet/statements.ts";
+import { entryOf } from "../ground/bytes/entries.ts";
 import { UserError } from "../ground/bytes/errors.ts";
 import {
   columnOfField,
@@ -284,8 +285,7 @@ async function addDataAccesses(database: StoreDatabase, tables: ProfileMerger): 
   );
   const runs = new Map<Cell, Map<Cell, AccessRow & { readonly places: AccessRow["places"][number][] }>>();
   for (const [run, position, symbol, hash, count, cold, counted, file, line] of rows) {
-    const accessesOfRun = runs.get(run!) ?? new Map();
-    runs.set(run!, accessesOfRun);
+    const accessesOfRun = entryOf(runs, run!, () => new Map());
     if (position === null) continue;
     const row = accessesOfRun.get(position!) ?? {
       symbol: symbol === null ? BigInt.asUintN(64, hash as bigint) : (symbol as string),

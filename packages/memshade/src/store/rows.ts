@@ -89,13 +89,7 @@ export function rowsOfRun(
       callees,
     })),
     other_functions: otherFunctions,
-    series: run.series.map(({ instance, t, liveBytes, liveBlocks }) => ({
-      ...place,
-      instance,
-      t,
-      live_bytes: liveBytes,
-      live_blocks: liveBlocks,
-    })),
+    series: run.series.map((moment) => ({ ...place, ...inColumns(moment) })),
     waste: run.waste.map(({ kind, place: at, partner, bytes, count }) => ({
       ...place,
       kind,
@@ -181,7 +175,7 @@ function dataRows(
 }
 
 function runRow(run: StoredRun, key: bigint, identity: RunIdentity): StoreRow {
-  const { totals } = run;
+  const { workingSetBytes, ...totals } = run.totals;
   return {
     run: key,
     project: identity.project,
@@ -197,21 +191,18 @@ function runRow(run: StoredRun, key: bigint, identity: RunIdentity): StoreRow {
     clock: run.clock,
     tool_version: run.toolVersion,
     sampled: run.isSampled,
-    allocations: totals.allocations,
-    allocated_bytes: totals.allocatedBytes,
-    peak_bytes: totals.peakBytes,
-    live_bytes: totals.liveBytes,
-    accesses: totals.accesses,
-    wasted_bytes: totals.wastedBytes,
-    workingset_bytes: totals.workingSetBytes,
-    objects: totals.objects,
-    object_bytes: totals.objectBytes,
-    objects_in_use: totals.objectsInUse,
+    ...inColumns(totals),
+    workingset_bytes: workingSetBytes,
     input_size: identity.inputSize,
     fields_known: run.fields.reduce((bits, { tag }) => bits | (1 << (tag - 1)), 0),
     derived_calls: run.callSites === undefined,
     static_data: run.dataAccesses !== undefined,
   };
+}
+
+/** Returns the members of an object under the names of their columns. */
+function inColumns(members: object): StoreRow {
+  return Object.fromEntries(Object.entries(members).map(([name, value]) => [columnOfField(name), value]));
 }
 
 class FrameRows {

@@ -27,7 +27,7 @@ const both = () => ({ old: [older], new: [newer] });
 describe("memshade diff", () => {
   it("compares two runs", async () => {
     const { text, exceeded } = await runDiff(both(), usual, terminal);
-    expect(text).toMatch(/\+500 B +1000 B +1.46 KiB +\+50.0 % {2}parse/);
+    expect(text).toMatch(/\+500 B +1,000 B +1.46 KiB +\+50.0 % {2}parse/);
     expect(exceeded).toEqual([]);
   });
 

@@ -200,7 +200,7 @@ describe("callers in JavaScript", () => {
       ["--node-arg=--expose-gc", "callbacks.mjs"],
       "node_modules/parts/library.wasm",
     );
-    expect(report).toMatch(/ 1000 B .* finalize \(callbacks\.mjs:5\) via malloc/);
+    expect(report).toMatch(/ 1,000 B .* finalize \(callbacks\.mjs:5\) via malloc/);
     expect(report).toMatch(
       / leaf \(callbacks\.mjs:9\) via malloc\n(.*\n)*?.*← async both \(callbacks\.mjs:10\)/,
     );

@@ -109,7 +109,10 @@ describe("mistakes", () => {
     [["top", "x", "-n", "many"], '-n takes a number of rows from 1, not "many"'],
     [["top", "x", "--group", "line"], '--group takes one of path, site, function, not "line"'],
     [["report", "x", "--lines", "0"], '--lines takes a number of lines from 1, not "0"'],
-    [["report", "x", "--json", "--csv"], "--json and --csv are two forms of one report: give one of them"],
+    [
+      ["report", "x", "--json", "--csv"],
+      "--json and --csv are different forms of the report: give one of them",
+    ],
     [["report", "x", "--color", "red"], '--color takes one of auto, always, never, not "red"'],
   ])("%j: %s", async (words, message) => {
     await expect(memshade(...words)).rejects.toThrow(new UserError(message));

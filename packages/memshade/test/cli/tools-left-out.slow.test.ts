@@ -52,11 +52,11 @@ describe("a memory from outside that the waste tool cannot follow", () => {
     expect(run.heap).toMatchObject({ allocations: 1, allocatedBytes: 48, heapAccesses: 1 });
     expect(run.modules[0]!.notRecorded).toEqual({
       waste: expect.stringMatching(
-        /^The memory from outside has 1250 MiB, more than the \d+ MiB that the waste tool can cover/,
+        /^The memory from outside has 1,250 MiB, more than the \d+ MiB that the waste tool can cover/,
       ),
     });
     expect(waste).toMatchObject({ totals: { stores: 0 }, notRecorded: [{ module: 0 }] });
-    expect(stderr).toContain("m.wasm: The memory from outside has 1250 MiB");
+    expect(stderr).toContain("m.wasm: The memory from outside has 1,250 MiB");
   });
 
   it("is told of where other instances of the module are followed, whichever comes first", async () => {

@@ -30,7 +30,7 @@ const tree = (options: Partial<TreeOptions>, input = run) =>
 
 describe("memshade tree", () => {
   it("shows the call tree of a run by what was asked for", async () => {
-    expect(await tree({})).toMatch(/1008 B +100 % +· {2}main/);
+    expect(await tree({})).toMatch(/1,008 B +100 % +· {2}main/);
     expect(await tree({ by: "left" })).toMatch(/200 B +100 % +200 B {2}parse/);
     expect(await tree({ by: "leak", invert: true })).toMatch(
       /200 B +100 % {2}parse.*\n +200 B +100 % {2}main/,

@@ -31,13 +31,8 @@ export function addMergeCommand(program: Command): void {
     )
     .argument("<input...>", "profiles, run folders, folders, @files")
     .requiredOption("-o, --output <file>", "file to write")
-    .option("--binary <exe>", "program, library or wasm module; may be given several times", collect, [])
-    .option(
-      "--search <dir>",
-      "folder with binaries, found by build id; may be given several times",
-      collect,
-      [],
-    )
+    .option("--binary <exe>", "program, library or wasm module; can be repeated", collect, [])
+    .option("--search <dir>", "folder with binaries, found by build id; can be repeated", collect, [])
     .option(
       "--format <format>",
       `${FORMATS.join(", ")} (default: by the name of the output: .yaml, .memshade)`,

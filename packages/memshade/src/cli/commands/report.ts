@@ -5,13 +5,22 @@ import { runFindings } from "../../explain/findings/run-findings.ts";
 import { sourceTables } from "../../explain/source/source-table.ts";
 import { UserError } from "../../ground/bytes/errors.ts";
 import type { PathMap } from "../../names/symbolize/path-map.ts";
+import { quoteForShell } from "../../profile/model/shell-words.ts";
+import { pathsOnDisk, programOf, repositoryPaths } from "../../runs/check/check-run.ts";
 import { pagePath } from "../../runs/page/page-file.ts";
 import { pageOf } from "../../runs/page/run-page.ts";
 import { loadTools } from "../../runs/recorded-tools.ts";
 import { joined, plainText, reportParts, type Shown } from "../../runs/report/report-parts.ts";
 import { modulePathsOf } from "../../runs/run-of-folder.ts";
 import type { ReportedTool } from "../../runs/shelves.ts";
-import { createSourceReader } from "../../runs/source.ts";
+import { createSourceReader, moduleFolders } from "../../runs/source.ts";
+import {
+  FINDING_FORMATS,
+  type FindingFormat,
+  findingsAlone,
+  formatFindings,
+  type ReportedFindings,
+} from "../../show/report/finding-forms.ts";
 import { type FindingJson, findingsJson } from "../../show/report/json/findings.ts";
 import { sourceLinesJson } from "../../show/report/json/source-lines.ts";
 import type { ColorChoice } from "../../show/report/terminal/common/paint.ts";
@@ -47,6 +56,8 @@ export interface ReportOptions extends HotColdFlags, ReadFlags, HtmlFlags {
   readonly tool?: ReportedTool | undefined;
   readonly csv?: boolean | undefined;
   readonly compat?: "esan" | undefined;
+  readonly findings?: boolean | undefined;
+  readonly format?: FindingFormat | undefined;
 }
 
 const EXAMPLES = `
@@ -58,6 +69,8 @@ Examples:
   memshade report memshade.out/app.4711 --html --open
   memshade report memshade.out/app.4711 --html app.html --html-sources none
   memshade report memshade.out/app.4711 --json > heap.json
+  memshade report memshade.out/app.4711 --findings
+  memshade report --format sarif > memory.sarif
   memshade report memshade.out/app.4711 --tool workingset --csv > intervals.csv
   memshade report memshade.out/app.4711 --tool heap --csv > heap.csv
   memshade report memshade.out/app.4711 --compat esan
@@ -85,7 +98,15 @@ export function addReportCommand(program: Command): void {
     "--source",
     "show the source lines with the largest numbers of each tool",
   );
-  addShared(command, "pathMap", "binaryPath", "color").optionsGroup("Options for the page:");
+  addShared(command, "pathMap", "binaryPath", "color")
+    .optionsGroup("Findings for other programs:")
+    .option("--findings", "print the findings alone as JSON, at most 8 KiB (docs/report-json.md)")
+    .option(
+      "--format <format>",
+      `print the findings alone as ${FINDING_FORMATS.join(", ")} (messages of a compiler, for editors)`,
+      (text: string) => parseChoice("--format", FINDING_FORMATS, text),
+    )
+    .optionsGroup("Options for the page:");
   addShared(command, ...PAGE_OPTIONS)
     .optionsGroup("Options for data over time:")
     .option("--csv", "print the intervals of the working set (with --tool heap, of the heap) as CSV")
@@ -108,18 +129,18 @@ async function* runReport(
   options: ReportOptions,
   terminal: Terminal,
 ): AsyncGenerator<string, void, undefined> {
-  if (options.json && options.csv)
-    throw new UserError("--json and --csv are two forms of one report: give one of them");
+  assertOneForm(options);
   const html = requestedPage(options);
-  const { json, csv, source, compat } = options;
-  if (html !== undefined && (json || csv || source || compat !== undefined))
-    throw new UserError(
-      "--html writes a page, and --json, --csv, --source and --compat print: give one of them",
-    );
+  const { json, csv, compat, format } = options;
   const tools = reportedTools(input, options);
   const loaded = await loadTools(input, tools, readOptions(options));
   if (options.source === true) {
     yield* runSourceReport(loaded, input, options, terminal);
+    return;
+  }
+  if (options.findings === true || format !== undefined) {
+    const reported = reportedFindings(loaded, input, options);
+    yield format === undefined ? findingsAlone(reported) : formatFindings(format, reported);
     return;
   }
   const isReport = options.csv !== true && options.compat === undefined;
@@ -146,6 +167,45 @@ async function* runReport(
     return;
   }
   yield* joined(parts, findings);
+}
+
+/** @throws UserError if two options request different forms; `--source` has a form in JSON */
+function assertOneForm(options: ReportOptions): void {
+  const { json, csv, source, compat, findings, format } = options;
+  const requested = Object.entries({
+    "--html": requestedPage(options),
+    "--json": source === true ? undefined : json,
+    "--csv": csv,
+    "--source": source,
+    "--compat": compat,
+    "--findings": findings,
+    "--format": format,
+  }).flatMap(([flag, value]) => (value === undefined || value === false ? [] : [flag]));
+  const [first, second] = requested;
+  if (second !== undefined)
+    throw new UserError(`${first} and ${second} are different forms of the report: give one of them`);
+}
+
+/** Returns the findings for programs that read them: as many as the report's first screen has, or `-n`. */
+function reportedFindings(
+  loaded: RecordedTools,
+  input: string,
+  { rows = MOST_FINDINGS, pathMap, binaryPath }: ReportOptions,
+): ReportedFindings {
+  const all = runFindings(loaded, Number.POSITIVE_INFINITY);
+  const places = [
+    process.cwd(),
+    pathMap,
+    moduleFolders({ modules: modulePathsOf(input), binaryPaths: binaryPath }),
+  ] as const;
+  return {
+    run: quoteForShell(input),
+    program: programOf({ name: input, tools: loaded }),
+    findings: all.slice(0, rows),
+    more: Math.max(0, all.length - rows),
+    inRepository: repositoryPaths(...places),
+    onDisk: pathsOnDisk(...places),
+  };
 }
 
 /** Reports of several tools in one document. */
@@ -175,8 +235,6 @@ function* runSourceReport(
   options: ReportOptions,
   terminal: Terminal,
 ): Generator<string, void, undefined> {
-  if (options.csv === true || options.compat !== undefined)
-    throw new UserError("--source and --csv or --compat are different reports: give one of them");
   const tables = sourceTables(recorded);
   if (tables.length === 0) throw new UserError("--source does not show samples: --html does");
   const read = createSourceReader(options.pathMap ?? [], {

@@ -28,7 +28,7 @@ export function addShowCommand(program: Command): void {
     .argument("<file>", "raw, indexed or memshade profile")
     .option(
       "--binary <exe>",
-      "program (or wasm module) of a raw profile; may be given several times",
+      "program (or wasm module) of a raw profile; can be repeated",
       (path: string, paths: string[]) => [...paths, path],
       [],
     )

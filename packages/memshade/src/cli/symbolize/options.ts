@@ -85,7 +85,7 @@ export const SYMBOLIZE_OPTIONS: readonly OptionDescription[] = [
   },
   {
     flags: "--path-map <FROM=TO>",
-    description: "replace the start of paths; may be given several times",
+    description: "replace the start of paths; can be repeated",
     parse: addPathMap,
     initial: [],
   },
@@ -100,7 +100,7 @@ export const SYMBOLIZE_OPTIONS: readonly OptionDescription[] = [
   { flags: "--dwp <file>", description: "package with the split debug information" },
   {
     flags: "--debug-file-directory <dir>",
-    description: "folder with separate debug files; may be given several times",
+    description: "folder with separate debug files; can be repeated",
     parse: collect,
     check: assertPlaces("--debug-file-directory"),
     initial: [],

@@ -31,14 +31,14 @@ export interface UnwindOptions {
 export const UNWIND_OPTIONS: readonly OptionDescription[] = [
   {
     flags: "--binary-path <dir>",
-    description: "folder or file with object files; may be repeated",
+    description: "folder or file with object files; can be repeated",
     parse: collect,
     check: assertPlaces("--binary-path"),
   },
   { flags: "--sysroot <dir>", description: "root of the file system of the machine that ran the program" },
   {
     flags: "--debug-file-directory <dir>",
-    description: "root of separate debug files; may be repeated (default: /usr/lib/debug)",
+    description: "root of separate debug files; can be repeated (default: /usr/lib/debug)",
     parse: collect,
     check: assertPlaces("--debug-file-directory"),
   },

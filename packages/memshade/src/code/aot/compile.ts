@@ -1,3 +1,4 @@
+import { entryOf } from "../../ground/bytes/entries.ts";
 import { FormatError } from "../../ground/bytes/errors.ts";
 import { readS64Leb, skipLeb64 } from "../../ground/bytes/leb128.ts";
 import { decodeModule } from "../wasm/decode.ts";
@@ -214,8 +215,7 @@ export function compile(bytes: Uint8Array, options: CompileOptions = {}): Native
   const asm = new Assembler();
   const labels = new Map<number, Label>();
   const functions = (index: number) => {
-    const label = labels.get(index) ?? asm.label();
-    labels.set(index, label);
+    const label = entryOf(labels, index, () => asm.label());
     return label;
   };
   const opener = opening === undefined ? undefined : asm.label();

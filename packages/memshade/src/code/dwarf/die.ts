@@ -1,3 +1,4 @@
+import { entryOf } from "../../ground/bytes/entries.ts";
 import { FormatError } from "../../ground/bytes/errors.ts";
 import { PiecewiseBytes } from "../../ground/bytes/piecewise.ts";
 import * as dw from "./constants.ts";
@@ -171,18 +172,15 @@ export class DwarfSections {
   abbreviationsAt(offset: number, encoding: Encoding): AbbreviationTable {
     const { version, offsetSize, addressSize } = encoding;
     const key = `${offset} ${version <= 2} ${offsetSize} ${addressSize}`;
-    let table = this.#abbreviations.get(key);
-    if (table === undefined) {
+    return entryOf(this.#abbreviations, key, () => {
       const bytes = this.section(".debug_abbrev") ?? new Uint8Array(0);
       const most = bytes.length * WORK_FACTOR + WORK_FLOOR;
-      table = new AbbreviationTable(bytes, offset, encoding, (spent) => {
+      return new AbbreviationTable(bytes, offset, encoding, (spent) => {
         this.#abbreviationWork += spent;
         if (this.#abbreviationWork > most)
           throw new FormatError("malformed", offset, ".debug_abbrev", "tables overlap");
       });
-      this.#abbreviations.set(key, table);
-    }
-    return table;
+    });
   }
 
   /** Limits work on range lists: endlessly overlapping lists could make a small file take very long. */

@@ -1,4 +1,5 @@
 import { sha256 } from "@noble/hashes/sha2.js";
+import { hexOf } from "../../ground/bytes/numbers.ts";
 import { ByteReader } from "../../ground/bytes/reader.ts";
 import type { WasmModule } from "./types.ts";
 
@@ -11,7 +12,7 @@ const HASH_BYTES = 20;
  */
 export function buildId(module: WasmModule, hash: (bytes: Uint8Array) => Uint8Array = sha256): string {
   const written = writtenBuildId(module);
-  return toHex(written ?? contentId(module.bytes, hash));
+  return hexOf(written ?? contentId(module.bytes, hash));
 }
 
 export function contentId(bytes: Uint8Array, hash: (bytes: Uint8Array) => Uint8Array = sha256): Uint8Array {
@@ -28,8 +29,4 @@ function writtenBuildId(module: WasmModule): Uint8Array | undefined {
   } catch {
     return undefined;
   }
-}
-
-function toHex(bytes: Uint8Array): string {
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

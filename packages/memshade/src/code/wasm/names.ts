@@ -1,3 +1,4 @@
+import { entryOf } from "../../ground/bytes/entries.ts";
 import { readS32Leb, readS64Leb } from "../../ground/bytes/leb128.ts";
 import { ByteReader } from "../../ground/bytes/reader.ts";
 import { bytesOf } from "./encode/module.ts";
@@ -123,8 +124,7 @@ function readSubsection(reader: ByteReader, id: number, names: ModuleNames): voi
 function readIndirectNameMap(reader: ByteReader, target: Map<number, Map<number, string>>): void {
   for (let count = reader.u32Leb(); count > 0; count--) {
     const index = reader.u32Leb();
-    const inner = target.get(index) ?? new Map<number, string>();
-    target.set(index, inner);
+    const inner = entryOf(target, index, () => new Map<number, string>());
     readNameMap(reader, inner);
   }
 }

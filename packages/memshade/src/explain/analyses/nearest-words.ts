@@ -17,7 +17,11 @@ function mostMistakes(text: string, name: string): number {
 
 /** Returns the edit distance, or 1 if one text contains the other. */
 function distance(a: string, b: string): number {
-  if (a.length > 2 && b.length > 2 && (a.includes(b) || b.includes(a))) return 1;
+  return a.length > 2 && b.length > 2 && (a.includes(b) || b.includes(a)) ? 1 : editDistance(a, b);
+}
+
+/** Returns the number of letters that are inserted, removed or replaced to get from one text to the other. */
+export function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i++) {
     const next = [i];

@@ -1,3 +1,4 @@
+import { entryOf } from "../../ground/bytes/entries.ts";
 import { sum } from "../../ground/bytes/numbers.ts";
 import { NONE } from "../../profile/model/indices.ts";
 import type { StackFrame } from "../measures/measured-stacks.ts";
@@ -115,11 +116,7 @@ function nodesOf(
   const byGroup = new Map<number, Members>();
   for (const [index, stack] of members.at.entries()) {
     const group = groupOf[frame[stack]!]!;
-    let groupMembers = byGroup.get(group);
-    if (groupMembers === undefined) {
-      groupMembers = { at: [], total: [], own: [] };
-      byGroup.set(group, groupMembers);
-    }
+    const groupMembers = entryOf(byGroup, group, () => ({ at: [], total: [], own: [] }));
     groupMembers.at.push(stack);
     groupMembers.total.push(members.total[index]!);
     groupMembers.own.push(members.own[index]!);
@@ -175,12 +172,7 @@ export function frameGroups(frames: readonly StackFrame[], group: StackGrouping)
   const numbers = new Map<string, number>();
   return Int32Array.from(frames, (frame) => {
     const key = functionKey(frame, files);
-    let number = numbers.get(key);
-    if (number === undefined) {
-      number = numbers.size;
-      numbers.set(key, number);
-    }
-    return number;
+    return entryOf(numbers, key, () => numbers.size);
   });
 }
 

@@ -1,3 +1,4 @@
+import { entryOf } from "../../ground/bytes/entries.ts";
 import { type KeyFrame, type PathKey, type Position, positionOf } from "./path-keys.ts";
 import { FileMap, inNewNames, type RenamedFunctions } from "./renamed-functions.ts";
 
@@ -28,11 +29,10 @@ export function pairRows(
     for (const [run, keys] of runs.entries())
       for (const [row, key] of keys.entries()) {
         const text = names.nameOf(side, key);
-        let pair = pairs.get(text);
-        if (pair === undefined) {
-          pair = { old: old.map(() => undefined), new: now.map(() => undefined) };
-          pairs.set(text, pair);
-        }
+        const pair = entryOf(pairs, text, () => ({
+          old: old.map(() => undefined),
+          new: now.map(() => undefined),
+        }));
         pair[side][run] = row;
       }
   return [...pairs.values()];
@@ -113,11 +113,7 @@ class SharedNames {
       const name = this.#files.functionOf(side, frame);
       const position = this.#positionOf(name, frame);
       const key = `${position.kind} ${name}`;
-      let ofFunction = positions.get(key);
-      if (ofFunction === undefined) {
-        ofFunction = new Map();
-        positions.set(key, ofFunction);
-      }
+      const ofFunction = entryOf(positions, key, () => new Map());
       const text = placeText(position);
       ofFunction.set(text, together(ofFunction.get(text), position, frame.sign));
     }

@@ -1,3 +1,4 @@
+import { entryOf } from "../../ground/bytes/entries.ts";
 import { fromOwn } from "../analyses/frames/own-place.ts";
 import type { GroupBy } from "../analyses/groups.ts";
 import { measuresOfTool, stacksOf } from "../measures/index.ts";
@@ -60,11 +61,7 @@ export class PlaceSums {
   add(path: readonly StackFrame[], values: readonly number[]): void {
     const shown = this.#group === "path" ? path : path.slice(0, 1);
     const key = exactKey(keyOf(shown, this.#group));
-    let place = this.#places.get(key);
-    if (place === undefined) {
-      place = { path: shown, values: this.#measures.map(() => 0) };
-      this.#places.set(key, place);
-    }
+    const place = entryOf(this.#places, key, () => ({ path: shown, values: this.#measures.map(() => 0) }));
     for (const [index, { combine }] of this.#measures.entries())
       place.values[index] =
         combine === "most"

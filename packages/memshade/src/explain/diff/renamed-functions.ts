@@ -1,3 +1,4 @@
+import { entryOf } from "../../ground/bytes/entries.ts";
 import { bareName } from "../analyses/frames/function-names.ts";
 import { functionName, type KeyFrame } from "./path-keys.ts";
 
@@ -44,11 +45,7 @@ function filesOf(frames: readonly KeyFrame[]): FilesOf {
   const files: FilesOf = new Map();
   for (const { name, file } of frames) {
     const key = functionName(name);
-    let paths = files.get(key);
-    if (paths === undefined) {
-      paths = new Set();
-      files.set(key, paths);
-    }
+    const paths = entryOf(files, key, () => new Set());
     if (file !== undefined) paths.add(file);
   }
   return files;
@@ -169,17 +166,13 @@ function functionsOf(paths: readonly (readonly KeyFrame[])[]): Map<string, Place
   for (const path of paths)
     for (const [index, { name: written, file, line = 0, column = 0, startLine = 0 }] of path.entries()) {
       const name = functionName(written);
-      let entry = functions.get(name);
-      if (entry === undefined) {
-        entry = {
-          name,
-          files: new Set(),
-          callers: new Set(),
-          callees: new Set(),
-          places: new Set(),
-        };
-        functions.set(name, entry);
-      }
+      const entry = entryOf(functions, name, () => ({
+        name,
+        files: new Set<string>(),
+        callers: new Set<string>(),
+        callees: new Set<string>(),
+        places: new Set<string>(),
+      }));
       if (file !== undefined) entry.files.add(file);
       const [callee, caller] = [path[index - 1], path[index + 1]];
       if (callee !== undefined) entry.callees.add(functionName(callee.name));

@@ -17,6 +17,8 @@ export interface PlaceFrame {
   /** Source position; the line counts from 1. */
   readonly file?: string | undefined;
   readonly line?: number | undefined;
+  /** Column from 1; absent if the tool does not record it. */
+  readonly column?: number | undefined;
   /**
    * True if the line is that of the nearest earlier instruction in the function, because this one has none.
    */

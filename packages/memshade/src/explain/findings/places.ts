@@ -100,8 +100,16 @@ export function heapFrame(profile: HeapProfile, frame: IndexIntoFrameTable): Jud
   };
 }
 
-function placeInSource(profile: HeapProfile, { file, line }: FrameTable, frame: IndexIntoFrameTable) {
-  return { file: textOf(profile, file[frame]!), line: line[frame] === 0 ? undefined : line[frame] };
+function placeInSource(
+  profile: HeapProfile,
+  { file, line, column }: FrameTable,
+  frame: IndexIntoFrameTable,
+): Pick<PlaceFrame, "file" | "line" | "column"> {
+  return {
+    file: textOf(profile, file[frame]!),
+    line: line[frame] === 0 ? undefined : line[frame],
+    ...(column[frame] === 0 ? {} : { column: column[frame] }),
+  };
 }
 
 function textOf({ strings }: HeapProfile, index: IndexIntoStringTable | None): string | undefined {
@@ -126,8 +134,9 @@ export function hostPlace(frames: readonly RunHostFrame[]): FindingPlace | undef
 }
 
 /** Returns a frame in terms of the original source. */
-function shownFrame({ name, file, line, source }: RunHostFrame): PlaceFrame {
-  return { function: source?.name ?? name, file: source?.file ?? file, line: source?.line ?? line };
+function shownFrame(frame: RunHostFrame): PlaceFrame {
+  const { file, line, column } = frame.source ?? frame;
+  return { function: frame.source?.name ?? frame.name, file, line, column };
 }
 
 /** Returns a key for the line of a location, or for its function if no line is known. */

@@ -1,3 +1,4 @@
+import { entryOf } from "../../ground/bytes/entries.ts";
 import { UserError } from "../../ground/bytes/errors.ts";
 import {
   BLOCK_FIGURES,
@@ -148,8 +149,6 @@ export function compareRange(range: Range, relation: Relation, allowed: Range): 
       if (isOne) return range.least === allowed.least;
       return range.most < allowed.least || range.least > allowed.most ? false : undefined;
     }
-    default:
-      throw new RangeError(`no such relation: ${relation satisfies never}`);
   }
 }
 
@@ -168,12 +167,7 @@ const NEEDS: { readonly [Source in FindingSource]: string } = {
 const cache = new WeakMap<RecordedTools, readonly Finding[]>();
 
 function findingsOf(run: RecordedTools): readonly Finding[] {
-  let findings = cache.get(run);
-  if (findings === undefined) {
-    findings = findsAnything(run) ? runFindings(run, Number.POSITIVE_INFINITY) : [];
-    cache.set(run, findings);
-  }
-  return findings;
+  return entryOf(cache, run, () => (findsAnything(run) ? runFindings(run, Number.POSITIVE_INFINITY) : []));
 }
 
 const OF_BLOCKS: readonly FindingSource[] = ["heap", "use"];

@@ -1,3 +1,4 @@
+import { entryOf } from "../../ground/bytes/entries.ts";
 import type { Figure } from "../../profile/model/bound.ts";
 import type { GroupBy } from "../analyses/groups.ts";
 import type { RecordedTools } from "../analyses/recorded-tools.ts";
@@ -100,9 +101,15 @@ export interface ToolMeasures {
   readonly gaps: (profiles: MeasuredProfiles) => readonly string[];
 }
 
-/** Declaration in a tool's file, without the members that all of its measures share. */
-export type Declared<Profile> = Omit<Measure, "tool" | "column" | "combine" | "needs"> &
-  Partial<Pick<Measure, "combine" | "needs">> & {
+/**
+ * Declaration in a tool's file, without the members that all of its measures share. The word is also the head and the
+ * glossary's word, unless they are declared.
+ */
+export type Declared<Profile> = Omit<
+  Measure,
+  "tool" | "column" | "combine" | "needs" | "head" | "explainedBy"
+> &
+  Partial<Pick<Measure, "combine" | "needs" | "head" | "explainedBy">> & {
     readonly column?: (profile: Profile) => Column | undefined;
   };
 
@@ -114,6 +121,8 @@ export function measuresOf<Tool extends MeasuredTool>(
 ): readonly Measure[] {
   return declared.map(({ column, ...measure }) => ({
     combine: "sum",
+    head: measure.id.toUpperCase().replaceAll("-", " "),
+    explainedBy: measure.id,
     ...common,
     ...measure,
     tool,
@@ -128,11 +137,7 @@ export function measuresOf<Tool extends MeasuredTool>(
 export function once<Key extends object, Value>(compute: (key: Key) => Value): (key: Key) => Value {
   const cache = new WeakMap<Key, { readonly value: Value }>();
   return (key) => {
-    let found = cache.get(key);
-    if (found === undefined) {
-      found = { value: compute(key) };
-      cache.set(key, found);
-    }
+    const found = entryOf(cache, key, () => ({ value: compute(key) }));
     return found.value;
   };
 }

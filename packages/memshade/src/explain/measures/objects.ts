@@ -136,7 +136,6 @@ export const OBJECT_MEASURES: ToolMeasures = {
       id: "objects",
       isMain: true,
       unit: "objects",
-      head: "OBJECTS",
       title: "objects allocated",
       meaning: "garbage-collected objects allocated",
       explainedBy: "object",

@@ -1,3 +1,4 @@
+import { entryOf } from "../../ground/bytes/entries.ts";
 import { NONE } from "../../profile/model/indices.ts";
 import type { GroupBy } from "../analyses/groups.ts";
 import { isAdditive, measure } from "./index.ts";
@@ -21,11 +22,7 @@ export function groupRows(measured: MeasuredStacks, by: GroupBy): RowGroups {
     const site = sites[row] === NONE ? rowStacks[row]! : sites[row]!;
     const path = by === "path" ? placePath(measured, row) : framesOf(stacks, site).slice(0, 1);
     const key = `${by === "function" ? "" : labels?.[row]}\n${path.map((frame) => placeKey(frame, by)).join("\n")}`;
-    let group = numbers.get(key);
-    if (group === undefined) {
-      group = rows.push([]) - 1;
-      numbers.set(key, group);
-    }
+    const group = entryOf(numbers, key, () => rows.push([]) - 1);
     groupOf[row] = group;
     rows[group]!.push(row);
   }

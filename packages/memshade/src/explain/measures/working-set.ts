@@ -1,3 +1,4 @@
+import { entryOf } from "../../ground/bytes/entries.ts";
 import { MODULE_SPAN } from "../../profile/model/waste.ts";
 import type {
   Attribution,
@@ -65,11 +66,14 @@ function endedIntervals(
   const [finest] = levels;
   for (const [interval, fresh] of (finest?.fresh ?? []).entries()) {
     const stack = stackOf[interval] ?? -1;
-    let sums = byStack.get(stack);
-    if (sums === undefined) {
-      sums = { stack: stacks[stack] ?? [], intervals: 0, bytes: 0, largest: 0, fresh: 0, touched: 0 };
-      byStack.set(stack, sums);
-    }
+    const sums = entryOf(byStack, stack, () => ({
+      stack: stacks[stack] ?? [],
+      intervals: 0,
+      bytes: 0,
+      largest: 0,
+      fresh: 0,
+      touched: 0,
+    }));
     const bytes = (finest!.counts.lines?.[interval] ?? 0) * lineBytes;
     sums.intervals++;
     sums.bytes += bytes;
@@ -288,11 +292,9 @@ export const WORKING_SET_MEASURES: ToolMeasures = {
       id: "new",
       isMain: true,
       unit: "bytes",
-      head: "NEW",
       title: "lines new to the run, by call at interval ends",
       meaning:
         "bytes of all cache lines of the run, by the call running at the end of the interval that first touched them",
-      explainedBy: "new",
       figures: ["lines"],
       partOf: "new",
       sample: { type: "new_space", done: { verb: "Lines new", ...LINES } },
@@ -319,7 +321,6 @@ export const WORKING_SET_MEASURES: ToolMeasures = {
       id: "share",
       isMain: true,
       unit: "bytes",
-      head: "SHARE",
       title: "bytes of the working set, by allocation site",
       meaning: "mean bytes of the cache lines of an interval, by the allocation site of their blocks",
       explainedBy: "first touch",
@@ -337,7 +338,6 @@ export const WORKING_SET_MEASURES: ToolMeasures = {
     {
       id: "owned",
       unit: "bytes",
-      head: "OWNED",
       title: "lines of the run, by allocation site",
       meaning: "bytes of all cache lines of the run, by the allocation site of their blocks",
       explainedBy: "first touch",
@@ -373,7 +373,6 @@ export const WORKING_SET_MEASURES: ToolMeasures = {
       id: "misses",
       isMain: true,
       unit: "misses",
-      head: "MISSES",
       title: "cache misses",
       meaning: "misses of the cache size chosen for the run (an estimate if lines were sampled)",
       explainedBy: "miss ratio",
@@ -414,7 +413,6 @@ export const WORKING_SET_MEASURES: ToolMeasures = {
     {
       id: "references",
       unit: "references",
-      head: "REFERENCES",
       title: "references of instructions that miss",
       meaning:
         "references to lines by the instructions with the most misses (an estimate if lines were sampled)",
@@ -429,7 +427,6 @@ export const WORKING_SET_MEASURES: ToolMeasures = {
     {
       id: "intervals",
       unit: "intervals",
-      head: "INTERVALS",
       title: "intervals, by call at their end",
       meaning: "intervals of the run, by the call running at their end",
       explainedBy: "working set",
@@ -469,7 +466,6 @@ export const WORKING_SET_MEASURES: ToolMeasures = {
     {
       id: "untouched",
       unit: "bytes",
-      head: "UNTOUCHED",
       title: "untouched bytes of the lines of all intervals",
       meaning: "bytes in the touched cache lines of all intervals that were not accessed themselves",
       explainedBy: "fill",
@@ -487,7 +483,6 @@ export const WORKING_SET_MEASURES: ToolMeasures = {
       head: "UNTOUCHED",
       title: "mean untouched bytes of an interval, by call at its end",
       meaning: "mean bytes in the touched cache lines of an interval that were not accessed themselves",
-      explainedBy: "fill",
       figures: ["lines"],
       needs: WASM_WHO,
       combine: { of: "untouched", by: "intervals" },

@@ -1,3 +1,4 @@
+import { entryOf } from "../../ground/bytes/entries.ts";
 import { measure, stacksOf } from "../measures/index.ts";
 import type { Measure, MeasuredProfiles } from "../measures/measure.ts";
 import { placePath } from "../measures/measured-stacks.ts";
@@ -55,11 +56,7 @@ export function sourceLines(tool: SourceTool, profiles: MeasuredProfiles): Sourc
     const [{ file, line } = {}] = placePath(stacks, row);
     if (file === undefined || line === undefined || line === 0) continue;
     const key = `${line} ${file}`;
-    let sums = lines.get(key);
-    if (sums === undefined) {
-      sums = { file, line, values: columns.map(() => 0) };
-      lines.set(key, sums);
-    }
+    const sums = entryOf(lines, key, () => ({ file, line, values: columns.map(() => 0) }));
     for (const [index, { declared, amounts }] of columns.entries())
       sums.values[index] = combined(declared, sums.values[index]!, Number(amounts[row]));
   }

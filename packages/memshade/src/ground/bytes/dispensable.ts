@@ -19,6 +19,15 @@ export function dispensable<T>(read: () => T, report: (reason: string) => void):
   }
 }
 
+/** Returns a value, or another one if making it fails. */
+export function attempt<Value, Other>(make: () => Value, other: Other): Value | Other {
+  try {
+    return make();
+  } catch {
+    return other;
+  }
+}
+
 /**
  * Returns the reason of a failure in one line.
  *

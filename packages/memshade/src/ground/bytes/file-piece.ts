@@ -11,21 +11,24 @@ export type FilePiece = Uint8Array | string | Patch;
 export function joinPieces(pieces: Iterable<Uint8Array | Patch>): Uint8Array {
   const parts: Uint8Array[] = [];
   const patches: Patch[] = [];
-  let length = 0;
   for (const piece of pieces) {
     if (!(piece instanceof Uint8Array)) {
       patches.push({ at: piece.at, bytes: piece.bytes.slice() });
       continue;
     }
     parts.push(piece.slice());
-    length += piece.length;
   }
-  const whole = new Uint8Array(length);
+  const whole = concatenated(parts);
+  for (const patch of patches) whole.set(patch.bytes, patch.at);
+  return whole;
+}
+
+export function concatenated(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const whole = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
   let at = 0;
   for (const part of parts) {
     whole.set(part, at);
     at += part.length;
   }
-  for (const patch of patches) whole.set(patch.bytes, patch.at);
   return whole;
 }

@@ -9,3 +9,7 @@ export const PAGE_BYTES = 4 * KIB;
 
 /** Line of a processor's caches. */
 export const LINE_BYTES = 64;
+
+export function roundUp(value: number, multiple: number): number {
+  return Math.ceil(value / multiple) * multiple;
+}

@@ -2,6 +2,7 @@ import { readFileSync, realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import path from "node:path";
 import { buildIdFileCandidates } from "../../code/objects/index.ts";
+import { attempt } from "../../ground/bytes/dispensable.ts";
 import { FormatError } from "../../ground/bytes/errors.ts";
 import { LIBRARY_FOLDERS, type LoadedObject, namesIn, tryLoad } from "./objects.ts";
 
@@ -114,17 +115,9 @@ function* filesIn(folders: readonly string[]): Generator<string> {
 }
 
 function realPathOf(folder: string): string | undefined {
-  try {
-    return realpathSync(folder);
-  } catch {
-    return undefined;
-  }
+  return attempt(() => realpathSync(folder), undefined);
 }
 
 function linesOf(file: string): string[] {
-  try {
-    return readFileSync(file, "utf8").split("\n");
-  } catch {
-    return [];
-  }
+  return attempt(() => readFileSync(file, "utf8").split("\n"), []);
 }

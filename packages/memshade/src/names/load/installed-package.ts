@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { realpathSync } from "node:fs";
+import { attempt } from "../../ground/bytes/dispensable.ts";
 
 /**
  * Returns the package of an installed file, on Debian and its derivatives; undefined on other systems, and
@@ -20,9 +21,5 @@ export function packageOf(path: string): string | undefined {
 }
 
 function realPath(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
-  }
+  return attempt(() => realpathSync(path), path);
 }

@@ -12,6 +12,8 @@ import {
   type ObjectFile,
   openObject,
 } from "../../code/objects/index.ts";
+import { attempt } from "../../ground/bytes/dispensable.ts";
+import { entryOf } from "../../ground/bytes/entries.ts";
 import { FormatError, UserError } from "../../ground/bytes/errors.ts";
 import { fileSource, readWholeFile } from "./file.ts";
 
@@ -88,12 +90,7 @@ export class ObjectFinder {
 
   find(wanted: WantedObject): LoadedObject | MissingObject {
     const key = `${wanted.buildId ?? ""} ${wanted.path}`;
-    let found = this.#found.get(key);
-    if (found === undefined) {
-      found = this.#search(wanted);
-      this.#found.set(key, found);
-    }
-    return found;
+    return entryOf(this.#found, key, () => this.#search(wanted));
   }
 
   #search({ path: wantedPath, buildId, architecture }: WantedObject): LoadedObject | MissingObject {
@@ -258,30 +255,22 @@ export function tryLoad(file: string): LoadedObject | undefined {
 
 /** Returns false on errors too, such as a folder without permission or an impossible name from a damaged dump. */
 function isFile(file: string): boolean {
-  try {
-    return statSync(file, { throwIfNoEntry: false })?.isFile() ?? false;
-  } catch {
-    return false;
-  }
+  return attempt(() => statSync(file, { throwIfNoEntry: false })?.isFile() ?? false, false);
 }
 
 /** Names in a folder, sorted; empty if it is no folder or unreadable. */
 export function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder).sort();
-  } catch {
-    return [];
-  }
+  return attempt(() => readdirSync(folder).sort(), []);
 }
 
 function filesBelow(place: string): string[] {
   if (isFile(place)) return [place];
-  try {
-    return readdirSync(place, { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile())
-      .map((entry) => path.join(entry.parentPath, entry.name))
-      .sort();
-  } catch {
-    return [];
-  }
+  return attempt(
+    () =>
+      readdirSync(place, { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map((entry) => path.join(entry.parentPath, entry.name))
+        .sort(),
+    [],
+  );
 }

@@ -2,7 +2,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { dwoCandidates } from "../../code/objects/index.ts";
 import { grown, partitionPoint } from "../../ground/bytes/columns.ts";
-import { dispensable } from "../../ground/bytes/dispensable.ts";
+import { attempt, dispensable } from "../../ground/bytes/dispensable.ts";
 import { FormatError, UserError } from "../../ground/bytes/errors.ts";
 import type { Frame } from "../symbolize/frame.ts";
 import {
@@ -184,12 +184,7 @@ function firstObject(candidates: readonly string[]): ProvidedFile {
 }
 
 function besides(modulePath: string, name: string): string {
-  if (name.startsWith("file:"))
-    try {
-      return fileURLToPath(name);
-    } catch {
-      return name;
-    }
+  if (name.startsWith("file:")) return attempt(() => fileURLToPath(name), name);
   const own = /^[a-z][a-z0-9+.-]*:\/\//i.test(name) ? path.posix.basename(name) : name;
   return path.resolve(path.dirname(modulePath), own);
 }

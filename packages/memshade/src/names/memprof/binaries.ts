@@ -3,6 +3,7 @@ import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import type { ObjectFile } from "../../code/objects/index.ts";
 import { UserError } from "../../ground/bytes/errors.ts";
+import { hexOf } from "../../ground/bytes/numbers.ts";
 import {
   functionGuid,
   memprofFrames,
@@ -181,10 +182,6 @@ export function buildIdOf({ path, object }: LoadedObject): string | undefined {
     .update(readWholeFile(path))
     .digest("hex")
     .slice(0, 2 * HASH_BYTES);
-}
-
-export function hexOf(bytes: Uint8Array): string {
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 export function noFrameNamed(matched: MatchedModules["matched"]): string {

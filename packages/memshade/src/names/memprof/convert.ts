@@ -9,8 +9,7 @@ import {
   scanRaw,
   stacksInLlvmOrder,
 } from "../../profile/formats/memprof-raw/index.ts";
-import { readFastYaml } from "../../profile/formats/memprof-text/fast-yaml.ts";
-import { isMemprofYaml } from "../../profile/formats/memprof-text/is-yaml.ts";
+import { isMemprofYaml, readFastYaml } from "../../profile/formats/memprof-text/fast-yaml.ts";
 import { type MemprofProfile, ProfileBuilder } from "../../profile/model/memprof/index.ts";
 import type { MibField } from "../../profile/model/mib-fields.ts";
 import { type BinaryPlaces, noBinary, noFrameNamed, ProfiledBinaries } from "./binaries.ts";

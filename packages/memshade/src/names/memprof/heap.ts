@@ -2,8 +2,9 @@ import { readdirSync, statSync } from "node:fs";
 import path, { dirname, join } from "node:path";
 import type { ByteSource } from "../../ground/bytes/byte-source.ts";
 import { partitionPoint } from "../../ground/bytes/columns.ts";
+import { entryOf } from "../../ground/bytes/entries.ts";
 import { UserError } from "../../ground/bytes/errors.ts";
-import { getU64 } from "../../ground/bytes/numbers.ts";
+import { getU64, hexOf } from "../../ground/bytes/numbers.ts";
 import {
   functionGuid,
   heapProfileFromMemprof,
@@ -42,7 +43,7 @@ import { openFile } from "../load/file.ts";
 import { debuginfodCaches, InstalledObjects } from "../load/installed-objects.ts";
 import { type LoadedObject, loadObject, ObjectFinder } from "../load/objects.ts";
 import { loadSymbolizer } from "../load/symbolizer.ts";
-import { type BinaryPlaces, hexOf, linkAddressOf, noBinary, ProfiledBinaries } from "./binaries.ts";
+import { type BinaryPlaces, linkAddressOf, noBinary, ProfiledBinaries } from "./binaries.ts";
 import { InputMerger } from "./input-merger.ts";
 import { explained, MAGIC_BYTES } from "./input-reader.ts";
 
@@ -160,12 +161,7 @@ class CodeModule {
   }
 
   placeAt(address: number): CodePlace {
-    let place = this.#places.get(address);
-    if (place === undefined) {
-      place = this.#resolvePlace(address);
-      this.#places.set(address, place);
-    }
-    return place;
+    return entryOf(this.#places, address, () => this.#resolvePlace(address));
   }
 
   get #name(): string {
@@ -430,12 +426,7 @@ class ProcessPlaces {
   }
 
   #at(pc: number): CodePlace {
-    let place = this.#places.get(pc);
-    if (place === undefined) {
-      place = this.#find(pc);
-      this.#places.set(pc, place);
-    }
-    return place;
+    return entryOf(this.#places, pc, () => this.#find(pc));
   }
 
   /** A PC is after the start of its segment, and at most at its end. */

@@ -4,8 +4,7 @@ import { UserError } from "../../ground/bytes/errors.ts";
 import { RawAdder } from "../../profile/formats/memprof/index.ts";
 import { addIndexed, isIndexedProfile } from "../../profile/formats/memprof-indexed/index.ts";
 import { isMemprofRaw, type RawScan, scanRaw } from "../../profile/formats/memprof-raw/index.ts";
-import { readFastYaml } from "../../profile/formats/memprof-text/fast-yaml.ts";
-import { isMemprofYaml } from "../../profile/formats/memprof-text/is-yaml.ts";
+import { isMemprofYaml, readFastYaml } from "../../profile/formats/memprof-text/fast-yaml.ts";
 import {
   type Deflate,
   isMemshadeProfile,

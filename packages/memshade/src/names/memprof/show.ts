@@ -1,7 +1,8 @@
 import { closeSync, fstatSync, statSync } from "node:fs";
 import { type ByteSource, sourceOfBytes } from "../../ground/bytes/byte-source.ts";
+import { attempt } from "../../ground/bytes/dispensable.ts";
 import { FormatError, UserError } from "../../ground/bytes/errors.ts";
-import { viewOf } from "../../ground/bytes/numbers.ts";
+import { hexOf, viewOf } from "../../ground/bytes/numbers.ts";
 import { type FramesAtPc, symbolizeRaw } from "../../profile/formats/memprof/index.ts";
 import {
   isIndexedProfile,
@@ -21,7 +22,7 @@ import { isMemshadeProfile, MemshadeProfile } from "../../profile/formats/memsha
 import { HOT_COLD_FIELDS, ProfileMerger } from "../../profile/model/memprof/index.ts";
 import { descriptorSource, openInput, readPipe, readRegular } from "../load/file.ts";
 import { type LoadedObject, loadObject } from "../load/objects.ts";
-import { buildIdOf, hexOf, ProfiledBinaries } from "./binaries.ts";
+import { buildIdOf, ProfiledBinaries } from "./binaries.ts";
 import { faultOf, MAGIC_BYTES, wholeSource } from "./input-reader.ts";
 
 /**
@@ -293,11 +294,7 @@ function assertMatches(loaded: LoadedObject, segments: readonly RawSegment[]): v
 }
 
 function startOf(file: string): Uint8Array {
-  try {
-    return readRegular(file).subarray(0, 4);
-  } catch {
-    return new Uint8Array();
-  }
+  return attempt(() => readRegular(file).subarray(0, 4), new Uint8Array());
 }
 
 function tryOpen(file: string): LoadedObject | undefined {

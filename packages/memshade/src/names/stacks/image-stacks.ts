@@ -7,6 +7,7 @@ import {
   type UnwindOptions,
   type UnwindTarget,
 } from "../../code/unwind/index.ts";
+import { entryOf } from "../../ground/bytes/entries.ts";
 import { FormatError } from "../../ground/bytes/errors.ts";
 import type { ProcessImage, ProcessThread } from "../../profile/model/process-image.ts";
 import { MappedModule, NativeFile, type ObjectSource } from "./native-file.ts";
@@ -32,12 +33,10 @@ export function unwindImage(image: ProcessImage, objects: ObjectSource, options:
   });
   const files = new Map<string, NativeFile>();
   for (const { path, buildId, start, end, fileOffset } of image.files) {
-    let file = files.get(path);
-    if (file === undefined) {
+    const file = entryOf(files, path, () => {
       const inMemory = path === "[vdso]" ? objectInMemory(image, start, end) : undefined;
-      file = inMemory ? NativeFile.fromObject(path, inMemory) : new NativeFile(path, buildId, objects);
-      files.set(path, file);
-    }
+      return inMemory ? NativeFile.fromObject(path, inMemory) : new NativeFile(path, buildId, objects);
+    });
     unwinder.modules.add(new MappedModule(file, start, end, fileOffset));
   }
   const readMemory = (address: number, length: number) => {

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Readable, Transform } from "node:stream";
 import { type ByteSource, sourceOfBytes } from "../../ground/bytes/byte-source.ts";
+import { entryOf } from "../../ground/bytes/entries.ts";
 import { FormatError, UserError } from "../../ground/bytes/errors.ts";
 import { isElfCore, readElfCore } from "../../profile/formats/elf-core.ts";
 import { isMinidump, readMinidump } from "../../profile/formats/minidump/index.ts";
@@ -172,15 +173,12 @@ export function profileOfImage({ image, threads }: ImageStacks, namer: FrameName
   });
   const modules = new Map<NativeFile, number>();
   const moduleOf = (file: NativeFile): number => {
-    let module = modules.get(file);
-    if (module === undefined) {
+    return entryOf(modules, file, () => {
       const ends = file.found?.object.segments.map((segment) => segment.address + segment.memorySize) ?? [];
       const name = file.path.slice(file.path.lastIndexOf("/") + 1);
       const buildId = file.found?.object.buildId ?? file.buildId;
-      module = builder.addModule({ name, path: file.path, buildId, start: 0, end: Math.max(0, ...ends) });
-      modules.set(file, module);
-    }
-    return module;
+      return builder.addModule({ name, path: file.path, buildId, start: 0, end: Math.max(0, ...ends) });
+    });
   };
   for (const { thread, frames } of threads) {
     const { lwp, name } = thread;

@@ -1,4 +1,5 @@
 import type { ObjectFile, SymbolTable } from "../../code/objects/index.ts";
+import { entryOf } from "../../ground/bytes/entries.ts";
 import { loadDemangler } from "../load/demangler.ts";
 import type { ObjectFinder } from "../load/objects.ts";
 import { loadSymbolizer } from "../load/symbolizer.ts";
@@ -204,17 +205,8 @@ export class FrameNamer {
   }
 
   name(file: NativeFile, address: number): NamedAddress {
-    let cached = this.#cache.get(file);
-    if (cached === undefined) {
-      cached = new Map();
-      this.#cache.set(file, cached);
-    }
-    let named = cached.get(address);
-    if (named === undefined) {
-      named = this.#nameAnew(file, address);
-      cached.set(address, named);
-    }
-    return named;
+    const cached = entryOf(this.#cache, file, () => new Map());
+    return entryOf(cached, address, () => this.#nameAnew(file, address));
   }
 
   #nameAnew(file: NativeFile, address: number): NamedAddress {

@@ -1,5 +1,5 @@
 import { FormatError, UserError } from "../../ground/bytes/errors.ts";
-import { type Check, count, flag, integer, list, optional, record, text } from "../model/check.ts";
+import { type Check, count, each, flag, integer, list, optional, record, text } from "../model/check.ts";
 import type { HeapProfile, ResolvedFrame } from "../model/heap-profile.ts";
 import { type ImportedContext, importedHeapProfile, MOST_FRAMES } from "../model/imported-heap.ts";
 import type { Clock } from "../model/run.ts";
@@ -186,24 +186,14 @@ interface DhatFile {
 const point = record<DhatPoint>({
   tb: count,
   tbk: count,
-  tl: optional(count),
-  mb: optional(count),
-  mbk: optional(count),
-  gb: optional(count),
-  gbk: optional(count),
-  eb: optional(count),
-  ebk: optional(count),
-  rb: optional(count),
-  wb: optional(count),
+  ...each(optional(count), "tl", "mb", "mbk", "gb", "gbk", "eb", "ebk", "rb", "wb"),
   fs: list(count),
 });
 
 const dhat: Check<DhatFile> = record<DhatFile>({
-  mode: text,
+  ...each(text, "mode", "tu", "cmd"),
   bklt: flag,
   bkacc: flag,
-  tu: text,
-  cmd: text,
   pps: list(point),
   ftbl: list(text),
 });

@@ -9,6 +9,7 @@ import {
 import type { ByteSource } from "../../ground/bytes/byte-source.ts";
 import { partitionPoint } from "../../ground/bytes/columns.ts";
 import { FormatError } from "../../ground/bytes/errors.ts";
+import { concatenated } from "../../ground/bytes/file-piece.ts";
 import { getU64, viewOf } from "../../ground/bytes/numbers.ts";
 import {
   type MappedFile,
@@ -220,7 +221,7 @@ class CoreMemory {
       at += part.length;
       if (at < next.end) break;
     }
-    return join(parts, at - address);
+    return parts.length === 1 ? parts[0]! : concatenated(parts);
   }
 
   #readPiece({ start, fileOffset }: MemoryPiece, address: number, length: number): Uint8Array {
@@ -238,17 +239,6 @@ interface MemoryPiece {
   readonly start: number;
   readonly end: number;
   readonly fileOffset: number;
-}
-
-function join(parts: readonly Uint8Array[], length: number): Uint8Array {
-  if (parts.length === 1) return parts[0]!;
-  const whole = new Uint8Array(length);
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
 }
 
 const LONGEST_PATH = 4096;

@@ -1,3 +1,4 @@
+import { entryOf } from "../../ground/bytes/entries.ts";
 import { NONE } from "../model/indices.ts";
 import {
   type CounterTrack,
@@ -291,12 +292,7 @@ class SharedTables {
   }
 
   string(text: string): number {
-    let index = this.#stringIndex.get(text);
-    if (index === undefined) {
-      index = this.#strings.push(text) - 1;
-      this.#stringIndex.set(text, index);
-    }
-    return index;
+    return entryOf(this.#stringIndex, text, () => this.#strings.push(text) - 1);
   }
 
   write(): Generator<string> {
@@ -353,10 +349,8 @@ class SharedTables {
   }
 
   #source(file: string): number {
-    const existing = this.#sourceIndex.get(file);
-    if (existing !== undefined) return existing;
-    const row = this.#sources.add({ filename: this.string(file), startLine: 1, startColumn: 1 });
-    this.#sourceIndex.set(file, row);
-    return row;
+    return entryOf(this.#sourceIndex, file, () =>
+      this.#sources.add({ filename: this.string(file), startLine: 1, startColumn: 1 }),
+    );
   }
 }

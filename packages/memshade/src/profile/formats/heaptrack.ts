@@ -1,3 +1,4 @@
+import { entryOf } from "../../ground/bytes/entries.ts";
 import { FormatError } from "../../ground/bytes/errors.ts";
 import type { HeapProfile, ResolvedFrame } from "../model/heap-profile.ts";
 import { assertHolds, type ImportedContext, importedHeapProfile } from "../model/imported-heap.ts";
@@ -240,11 +241,7 @@ class HeaptrackReader {
 
   #allocationAt(index: number): { size: number; sums: TraceSums } {
     const { size, trace } = this.#allocations[index] ?? this.#fail(`allocation ${index} is not there`);
-    let sums = this.#sums.get(trace);
-    if (sums === undefined) {
-      sums = new TraceSums();
-      this.#sums.set(trace, sums);
-    }
+    const sums = entryOf(this.#sums, trace, () => new TraceSums());
     return { size, sums };
   }
 

@@ -1,3 +1,4 @@
+import { entryOf } from "../../ground/bytes/entries.ts";
 import {
   framesOfSampleStack,
   type SampleProfile,
@@ -52,12 +53,7 @@ function* profiles(profile: SampleProfile): Generator<Generator<string>> {
   for (const { name, unit, stacks, weights } of rowsOf(profile)) {
     const paths = new Map<number, number[]>();
     const path = (stack: number): number[] => {
-      let frames = paths.get(stack);
-      if (frames === undefined) {
-        frames = framesOfSampleStack(profile, stack).reverse();
-        paths.set(stack, frames);
-      }
-      return frames;
+      return entryOf(paths, stack, () => framesOfSampleStack(profile, stack).reverse());
     };
     yield jsonObject({
       type: "sampled",

@@ -91,6 +91,11 @@ export function list<T>(check: Check<T>): Check<T[]> {
   };
 }
 
+/** Checks several keys of an object alike. */
+export function each<T, const Key extends string>(check: Check<T>, ...keys: Key[]): Record<Key, Check<T>> {
+  return Object.fromEntries(keys.map((key) => [key, check])) as Record<Key, Check<T>>;
+}
+
 /** Checks an object that has (at least) the given keys; a key that the type makes optional may be missing. */
 export function record<T extends object>(
   checks: {

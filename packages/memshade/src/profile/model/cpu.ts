@@ -1,5 +1,16 @@
 import { UserError } from "../../ground/bytes/errors.ts";
-import { type Check, count, integer, list, number, oneOf, parseVersioned, record, text } from "./check.ts";
+import {
+  type Check,
+  count,
+  each,
+  integer,
+  list,
+  number,
+  oneOf,
+  parseVersioned,
+  record,
+  text,
+} from "./check.ts";
 import type { SampleProfile } from "./sample-profile.ts";
 
 /**
@@ -72,9 +83,7 @@ const file: Check<CpuSamples> = record<CpuSamples>({
     stack: list(integer),
     periods: list(count),
   }),
-  lost: count,
-  own: count,
-  endedEarly: count,
+  ...each(count, "lost", "own", "endedEarly"),
   notTracked: list(text),
 });
 

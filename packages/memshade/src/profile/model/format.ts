@@ -72,5 +72,6 @@ function scale(value: number, base: number, units: readonly string[]): string {
     unit += 1;
   }
   const digits = unit === 0 || scaled >= 100 ? 0 : scaled >= 9.995 ? 1 : 2;
-  return `${scaled.toFixed(digits)} ${units[unit]}`.trimEnd();
+  const text = digits === 0 ? groupDigits(scaled) : scaled.toFixed(digits);
+  return `${text} ${units[unit]}`.trimEnd();
 }

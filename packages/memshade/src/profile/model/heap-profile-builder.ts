@@ -1,3 +1,4 @@
+import { entryOf } from "../../ground/bytes/entries.ts";
 import {
   type ContextTable,
   type FrameTable,
@@ -108,11 +109,7 @@ export class HeapProfileBuilder {
   }
 
   #internFrame(frame: ResolvedFrame): IndexIntoFrameTable {
-    const existing = this.#frameOf.get(frame);
-    if (existing !== undefined) return existing;
-    const index = this.#internNewFrame(frame);
-    this.#frameOf.set(frame, index);
-    return index;
+    return entryOf(this.#frameOf, frame, () => this.#internNewFrame(frame));
   }
 
   #internNewFrame(frame: ResolvedFrame): IndexIntoFrameTable {

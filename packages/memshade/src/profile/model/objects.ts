@@ -1,6 +1,8 @@
 import { UserError } from "../../ground/bytes/errors.ts";
+import { roundUp } from "../../ground/bytes/sizes.ts";
 import {
   count,
+  each,
   flag,
   integer,
   list,
@@ -225,19 +227,11 @@ export function placeFields(
   return { offsets, end: roundUp(end, references) };
 }
 
-function roundUp(value: number, multiple: number): number {
-  return Math.ceil(value / multiple) * multiple;
-}
-
 const field = record<ObjectField>({
   name: optional(text),
   type: text,
-  bytes: count,
-  mutable: flag,
-  reads: count,
-  writes: count,
-  unread: flag,
-  unwritten: flag,
+  ...each(count, "bytes", "reads", "writes"),
+  ...each(flag, "mutable", "unread", "unwritten"),
 });
 
 const part = record<ModuleObjects>({
@@ -245,47 +239,31 @@ const part = record<ModuleObjects>({
   instances: count,
   types: list(
     record<ObjectType>({
-      index: count,
+      ...each(count, "index", "objects", "constant", "elements", "bytes"),
       name: optional(text),
       kind: oneOf("struct", "array"),
       supertype: optional(count),
-      objects: count,
-      constant: count,
-      elements: count,
-      bytes: count,
       fields: list(field),
     }),
   ),
   sites: list(
     record<ObjectSite>({
-      offset: count,
-      type: count,
+      ...each(count, "offset", "type", "objects", "elements", "bytes"),
       instruction: text,
-      objects: count,
-      elements: count,
-      bytes: count,
       frame: optional(stackFrame),
     }),
   ),
   frames: list(stackFrame),
   paths: record<ObjectPaths>({ frame: list(count), caller: list(integer) }),
   contexts: record<ObjectContexts>({
-    site: list(count),
-    path: list(count),
-    objects: list(count),
-    elements: list(count),
-    bytes: list(count),
+    ...each(list(count), "site", "path", "objects", "elements", "bytes"),
   }),
   samples: record<ObjectSamples>({
     site: list(count),
-    size: list(number),
-    weight: list(number),
-    birth: list(number),
-    death: list(number),
+    ...each(list(number), "size", "weight", "birth", "death", "now"),
     unknown: list(flag),
     context: list(count),
     host: list(integer),
-    now: list(number),
     settled: flag,
   }),
   overTime: optional(
@@ -294,9 +272,7 @@ const part = record<ModuleObjects>({
       contexts: list(
         record<ContextOverTime>({
           context: count,
-          intervals: list(count),
-          objects: list(count),
-          bytes: list(count),
+          ...each(list(count), "intervals", "objects", "bytes"),
         }),
       ),
     }),

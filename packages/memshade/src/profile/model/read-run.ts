@@ -2,6 +2,7 @@ import { boundList } from "./bound.ts";
 import {
   type Check,
   count,
+  each,
   flag,
   integer,
   list,
@@ -81,17 +82,12 @@ const allocator = record<RunAllocator>({
 });
 
 const presence = record<Omit<Presence, keyof Measured>>({
-  modules: count,
-  shadow: count,
-  recorded: count,
+  ...each(count, "modules", "shadow", "recorded"),
   limit: optional(count),
 });
 
 const processCost = record<ProcessCost>({
-  peakBytes: count,
-  processorMs: count,
-  rewritingMs: count,
-  profileMs: count,
+  ...each(count, "peakBytes", "processorMs", "rewritingMs", "profileMs"),
   profilerAlone: optional(flag),
 });
 
@@ -109,9 +105,7 @@ const place = record<RunPlace>({
     record<RunPlaceFrame>({
       function: optional(text),
       file: optional(text),
-      line: optional(count),
-      column: optional(count),
-      startLine: optional(count),
+      ...each(optional(count), "line", "column", "startLine"),
       handsOutMemory: optional(flag),
       approximate: optional(flag),
     }),
@@ -138,29 +132,21 @@ const hostFrame = record<RunHostFrame>({
 
 const instancesBy = record<RunInstances>({
   frames: list(hostFrame),
-  thread: count,
-  made: count,
-  kept: count,
-  keptBytes: count,
+  ...each(count, "thread", "made", "kept", "keptBytes"),
 });
 
 const stackTakes = record<RunStackTakes>({
   function: optional(text),
   frames: list(hostFrame),
-  calls: count,
-  bytes: count,
-  stackBytes: count,
+  ...each(count, "calls", "bytes", "stackBytes"),
 });
 
 const module = record<RunModule>({
-  index: count,
+  ...each(count, "index", "bytes", "codeBytes", "instances"),
   name: text,
   path: optional(nullable(text)),
   script: optional(text),
   buildId: textLike(/^([0-9a-f]{2})*$/, "hexadecimal digits"),
-  bytes: count,
-  codeBytes: count,
-  instances: count,
   exports: optional(list(text)),
   start: textLike(/^0x[0-9a-f]{1,16}$/, "a hexadecimal address"),
   object: optional(
@@ -180,29 +166,15 @@ const module = record<RunModule>({
 });
 
 const reach = record<HeapReach>({
-  lostBytes: count,
-  lostBlocks: count,
-  indirectlyLostBytes: count,
-  indirectlyLostBlocks: count,
-  possiblyLostBytes: count,
-  possiblyLostBlocks: count,
-  stillReachableBytes: count,
-  stillReachableBlocks: count,
+  ...each(count, "lostBytes", "lostBlocks", "indirectlyLostBytes", "indirectlyLostBlocks"),
+  ...each(count, "possiblyLostBytes", "possiblyLostBlocks", "stillReachableBytes", "stillReachableBlocks"),
   accessesAfter: optional(count),
   hostMayHold: flag,
 });
 
 const growth = record<BlockGrowth>({
-  chains: count,
-  copies: count,
-  copiedBytes: count,
-  mostCopies: count,
-  finalBytes: count,
-  usedBytes: count,
-  largestFinal: count,
-  steppedChains: optional(count),
-  steps: optional(count),
-  steppedBytes: optional(count),
+  ...each(count, "chains", "copies", "copiedBytes", "mostCopies", "finalBytes", "usedBytes", "largestFinal"),
+  ...each(optional(count), "steppedChains", "steps", "steppedBytes"),
 });
 
 const capacity = record<BlockCapacity>({ blocks: count, bytes: count, unusedBytes: count });
@@ -212,18 +184,9 @@ const byteTime: Check<number> = (value) =>
   number(value) >= 0 ? (value as number) : misfit("should not be negative");
 
 const drag = record<BlockDrag>({
-  followed: count,
-  blocks: count,
-  bytes: count,
+  ...each(count, "followed", "blocks", "bytes", "lateBlocks", "lateBytes", "lateFollowed"),
   byteTime,
-  draggedByteTime: byteTime,
-  lateBlocks: count,
-  lateBytes: count,
-  byteWork: byteTime,
-  lateByteWork: byteTime,
-  lateUsedByteWork: byteTime,
-  lateLastUse: byteTime,
-  lateFollowed: count,
+  ...each(byteTime, "draggedByteTime", "byteWork", "lateByteWork", "lateUsedByteWork", "lateLastUse"),
 });
 
 const collection = record<BlockCollection>({ blocks: count, bytes: count, lifetime: byteTime });
@@ -235,20 +198,9 @@ const reachOfSite = Object.fromEntries(REACH_FIELDS.map((field) => [field, optio
 
 const site = record<RunSite>({
   stackId: textLike(/^[0-9]{1,20}$/, "a decimal number in quotes"),
-  liveBytes: count,
-  liveBlocks: count,
-  peakBytes: count,
-  peakBlocks: count,
-  neverAccessed: count,
-  neverAccessedBytes: count,
-  writtenNeverRead: count,
-  writtenNeverReadBytes: count,
-  granulesTouched: count,
-  granules: count,
-  reallocations: count,
-  temporary: optional(count),
-  stage: optional(count),
-  entries: optional(count),
+  ...each(count, "liveBytes", "liveBlocks", "peakBytes", "peakBlocks", "neverAccessed", "neverAccessedBytes"),
+  ...each(count, "writtenNeverRead", "writtenNeverReadBytes", "granulesTouched", "granules", "reallocations"),
+  ...each(optional(count), "temporary", "stage", "entries"),
   ...reachOfSite,
   growth: optional(growth),
   capacity: optional(capacity),
@@ -265,17 +217,9 @@ const host = record<RunHost>({
 });
 
 const heap = record<RunHeap>({
-  allocations: count,
-  allocatedBytes: count,
-  frees: count,
-  peakBytes: count,
-  peakBlocks: count,
-  liveBytes: count,
-  liveBlocks: count,
-  heapAccesses: count,
-  otherAccesses: count,
+  ...each(count, "allocations", "allocatedBytes", "frees", "peakBytes", "peakBlocks", "liveBytes"),
+  ...each(count, "liveBlocks", "heapAccesses", "otherAccesses", "profilerBytes"),
   staticAccesses: optional(count),
-  profilerBytes: count,
   overflow: record<RunHeap["overflow"]>({ contexts: count, blocks: count }),
   reach: optional(reach),
   growth: optional(growth),
@@ -296,10 +240,7 @@ const run = record<Run>({
   program: text,
   tools: record<Run["tools"]>({
     heap: optional(heapTool),
-    waste: optional(settings),
-    workingset: optional(settings),
-    objects: optional(settings),
-    cpu: optional(settings),
+    ...each(optional(settings), "waste", "workingset", "objects", "cpu"),
   }),
   end,
   modules: list(module),
@@ -319,14 +260,8 @@ const run = record<Run>({
   bounds: optional(boundList),
   presence: optional(presence),
   files: record<Run["files"]>({
-    heap: optional(text),
-    heapIntervals: optional(text),
-    waste: optional(text),
-    workingset: optional(text),
-    objects: optional(text),
-    cpu: optional(text),
-    statics: optional(text),
-    measured: optional(text),
+    ...each(optional(text), "heap", "heapIntervals", "waste", "workingset", "objects", "cpu", "statics"),
+    ...each(optional(text), "measured"),
   }),
 });
 

@@ -1,3 +1,4 @@
+import { entryOf } from "../../ground/bytes/entries.ts";
 import { NONE } from "./indices.ts";
 
 /** Quantity of one column of a sample's values, in the words of pprof: `samples/count`, `space/bytes`. */
@@ -174,12 +175,7 @@ export class SampleProfileBuilder {
   }
 
   frame(frame: SampleFrame): number {
-    let index = this.#givenFrames.get(frame);
-    if (index === undefined) {
-      index = this.#frameOf(frame);
-      this.#givenFrames.set(frame, index);
-    }
-    return index;
+    return entryOf(this.#givenFrames, frame, () => this.#frameOf(frame));
   }
 
   #frameOf(frame: SampleFrame): number {
@@ -198,11 +194,7 @@ export class SampleProfileBuilder {
       language,
       library,
     ]);
-    const existing = this.#frameIndex.get(key);
-    if (existing !== undefined) return existing;
-    const index = this.#frames.push(frame) - 1;
-    this.#frameIndex.set(key, index);
-    return index;
+    return entryOf(this.#frameIndex, key, () => this.#frames.push(frame) - 1);
   }
 
   /** Returns the stack of `frame` called from `prefix`, which is {@link NONE} for an outermost frame. */
@@ -259,11 +251,7 @@ export function sumByStack({ samples, valueTypes }: SampleProfile): { stack: num
   const rows = new Map<number, number[]>();
   for (let row = 0; row < samples.length; row++) {
     const stack = samples.stack[row]!;
-    let sums = rows.get(stack);
-    if (sums === undefined) {
-      sums = valueTypes.map(() => 0);
-      rows.set(stack, sums);
-    }
+    const sums = entryOf(rows, stack, () => valueTypes.map(() => 0));
     for (let i = 0; i < sums.length; i++) sums[i]! += samples.values[i]![row]!;
   }
   return [...rows].map(([stack, values]) => ({ stack, values }));

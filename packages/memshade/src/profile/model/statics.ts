@@ -1,4 +1,15 @@
-import { type Check, count, integer, list, oneOf, optional, parseVersioned, record, text } from "./check.ts";
+import {
+  type Check,
+  count,
+  each,
+  integer,
+  list,
+  oneOf,
+  optional,
+  parseVersioned,
+  record,
+  text,
+} from "./check.ts";
 
 /**
  * Accesses to a program's static data by address, `statics.json`, version 1. Addresses are those of the program's memory. The file
@@ -108,9 +119,7 @@ const file = record<StaticsFile>({
   spreadBytes: count,
   modules: list(
     record<StaticsOfModule>({
-      module: count,
-      start: count,
-      end: count,
+      ...each(count, "module", "start", "end", "initialization", "cellBytes"),
       segments: list(
         record<StaticSegment>({ index: count, name: optional(text), start: count, bytes: count }),
       ),
@@ -124,8 +133,6 @@ const file = record<StaticsFile>({
       ),
       uncounted: list(count),
       wrapsAt: optional(count),
-      initialization: count,
-      cellBytes: count,
       runs: list(record<StaticRun>({ address: count, cells })),
     }),
   ),

@@ -1,4 +1,5 @@
 import { type FuncType, I32 } from "../../code/wasm/index.ts";
+import { entryOf } from "../../ground/bytes/entries.ts";
 import { sizeOfU32Leb, writeU32Leb } from "../../ground/bytes/leb128.ts";
 import { BodyBuilder } from "../rewrite/write/body-builder.ts";
 import { type FrameBase, placeCode } from "./frame-base.ts";
@@ -69,11 +70,10 @@ export class EntryWrappers {
 
   /** Returns the body of the wrapper around `target`. `type` is the type without the carried word. */
   body(target: number, type: FuncType): Uint8Array {
-    let parts = this.#parts.get(type);
-    if (parts === undefined) {
-      parts = { before: this.#before(type), after: this.#after(type) };
-      this.#parts.set(type, parts);
-    }
+    const parts = entryOf(this.#parts, type, () => ({
+      before: this.#before(type),
+      after: this.#after(type),
+    }));
     const { before, after } = parts;
     const bytes = new Uint8Array(before.length + sizeOfU32Leb(target) + after.length);
     bytes.set(before);

@@ -1,4 +1,5 @@
 import { type FuncType, functionType, functionTypeIndex, type WasmModule } from "../../code/wasm/index.ts";
+import { entryOf } from "../../ground/bytes/entries.ts";
 import type { HookedCalls } from "../allocator/hooked-calls.ts";
 import type { AppendedFunctions } from "../rewrite/write/appended-functions.ts";
 import type { RewrittenBodies } from "../rewrite/write/rewritten-bodies.ts";
@@ -97,10 +98,6 @@ class WrapperKinds {
   wrappersOf(kind: WrapperKind): EntryWrappers {
     const { followed, listeners, byReference, leaves, carried } = kind;
     const key = `${followed.length} ${listeners} ${byReference} ${leaves} ${carried}`;
-    const existing = this.#kinds.get(key);
-    if (existing !== undefined) return existing;
-    const wrappers = new EntryWrappers({ ...this.#surroundings, ...kind });
-    this.#kinds.set(key, wrappers);
-    return wrappers;
+    return entryOf(this.#kinds, key, () => new EntryWrappers({ ...this.#surroundings, ...kind }));
   }
 }

@@ -14,6 +14,7 @@ import { type Limit, limitOfPair, parseLimit } from "../../explain/limits/limit.
 import { limitMeasure, type RunFacts } from "../../explain/limits/limit-measures.ts";
 import type { FilterKey } from "../../explain/limits/place-filter.ts";
 import { gapsOfTool, MEASURED_TOOLS, recordedWith } from "../../explain/measures/index.ts";
+import { entryOf } from "../../ground/bytes/entries.ts";
 import { UserError } from "../../ground/bytes/errors.ts";
 import { describeSystemError } from "../../ground/bytes/system-errors.ts";
 import { readInput } from "../../names/load/file.ts";
@@ -94,7 +95,8 @@ function neededTools({ limits }: GivenLimits): ReportedTool[] {
   );
 }
 
-function programOf({ name, tools }: CheckedRun): string {
+/** Returns the short name of a run's program. */
+export function programOf({ name, tools }: Pick<CheckedRun, "name" | "tools">): string {
   return (
     tools.heap?.description.program ??
     tools.workingset?.program ??
@@ -137,12 +139,30 @@ export function repositoryPaths(
   const root = repositoryAround(folder);
   const pathOfFile = new Map<string, string>();
   return (file) => {
-    let found = pathOfFile.get(file);
-    if (found === undefined) {
-      found = locate(mapPath(plainPath(file), maps), [folder, ...besides], root);
-      pathOfFile.set(file, found);
-    }
-    return found;
+    return entryOf(pathOfFile, file, () =>
+      locate(mapPath(plainPath(file), maps), [folder, ...besides], root),
+    );
+  };
+}
+
+/**
+ * Returns a function that maps recorded paths to whole paths of files on this machine. Paths of files that do not exist here stay as
+ * recorded.
+ */
+export function pathsOnDisk(
+  folder: string,
+  maps: readonly PathMap[] = [],
+  besides: readonly string[] = [],
+): (file: string) => string {
+  const toRepository = repositoryPaths(folder, maps, besides);
+  const root = repositoryAround(folder);
+  return (file) => {
+    const plain = mapPath(plainPath(file), maps);
+    const candidates = [
+      ...[folder, ...besides].map((from) => path.resolve(from, plain)),
+      path.join(root, toRepository(file)),
+    ];
+    return candidates.find((candidate) => fs.existsSync(candidate)) ?? plain;
   };
 }
 

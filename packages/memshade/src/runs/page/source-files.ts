@@ -1,6 +1,7 @@
 import { realpathSync, statSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { extname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { attempt } from "../../ground/bytes/dispensable.ts";
 import type { PathMap } from "../../names/symbolize/path-map.ts";
 import type { ReadSource } from "../../show/report/page/data/sources.ts";
 import { createSourceReader, moduleFolders, sourceCandidates } from "../source.ts";
@@ -78,9 +79,5 @@ function isVisibleBelow(root: string, file: string): boolean {
 }
 
 function realPath(path: string): string | undefined {
-  try {
-    return realpathSync(path);
-  } catch {
-    return undefined;
-  }
+  return attempt(() => realpathSync(path), undefined);
 }

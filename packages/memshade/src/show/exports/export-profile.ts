@@ -9,6 +9,7 @@ import {
 import { withEstimatedCallers } from "../../explain/analyses/host-stacks.ts";
 import type { RecordingTool } from "../../explain/measures/measured-stacks.ts";
 import { UserError } from "../../ground/bytes/errors.ts";
+import { concatenated } from "../../ground/bytes/file-piece.ts";
 import { loadDemangler } from "../../names/load/demangler.ts";
 import type { Demangle } from "../../names/symbolize/demangle.ts";
 import {
@@ -96,14 +97,9 @@ type StackFormat = Parameters<typeof writeStacks>[0];
 
 function contentOf(pieces: Iterable<string | Uint8Array>): Uint8Array {
   const encoder = new TextEncoder();
-  const parts = Array.from(pieces, (piece) => (typeof piece === "string" ? encoder.encode(piece) : piece));
-  const content = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    content.set(part, at);
-    at += part.length;
-  }
-  return content;
+  return concatenated(
+    Array.from(pieces, (piece) => (typeof piece === "string" ? encoder.encode(piece) : piece)),
+  );
 }
 
 function recordedBy(profile: Profile, tool: RecordingTool, module: Uint8Array | undefined): ToolProfile {

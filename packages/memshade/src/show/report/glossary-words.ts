@@ -188,12 +188,14 @@ const WORDS: readonly GlossaryEntry[] = [
   },
 ];
 
-/** All entries: findings, then other words, then measures without an entry among these. */
-export const GLOSSARY: readonly GlossaryEntry[] = [
-  ...FINDINGS,
-  ...WORDS,
-  ...ofMeasures([...FINDINGS, ...WORDS]),
-];
+/** Entries in groups; the measures are those without an entry among the other two. */
+export const GLOSSARY_GROUPS = {
+  findings: FINDINGS,
+  words: WORDS,
+  measures: ofMeasures([...FINDINGS, ...WORDS]),
+} as const;
+
+export const GLOSSARY: readonly GlossaryEntry[] = Object.values(GLOSSARY_GROUPS).flat();
 
 function ofMeasures(entries: readonly GlossaryEntry[]): GlossaryEntry[] {
   const ids = new Set(MEASURES.map(({ id }) => id));

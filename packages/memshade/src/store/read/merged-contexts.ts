@@ -1,3 +1,4 @@
+import { entryOf } from "../../ground/bytes/entries.ts";
 import type { BinaryPlaces } from "../../names/memprof/binaries.ts";
 import { InputMerger } from "../../names/memprof/input-merger.ts";
 import {
@@ -44,17 +45,15 @@ function contextsOf(profile: MemprofProfile, sources: SourcesOfFrames): MergedCo
     const guid = records.guid[record]!;
     for (let site = records.allocStart[record]!; site < records.allocStart[record + 1]!; site++) {
       const block = records.allocBlock[site]!;
-      let context = contexts.get(block);
-      if (context === undefined) {
+      const context = entryOf(contexts, block, () => {
         const mib = zeroMib();
         for (const [index, field] of blocks.fields.entries()) {
           const value = blocks.columns[index]![block]!;
           if (field.bytes === 4) mib[field.name] = Number(value);
           else mib[field.name] = BigInt(value);
         }
-        context = { frames: framesOf(records.allocStack[site]!), mib, functions: [] };
-        contexts.set(block, context);
-      }
+        return { frames: framesOf(records.allocStack[site]!), mib, functions: [] };
+      });
       context.functions.push(guid);
     }
     for (let site = records.callStart[record]!; site < records.callStart[record + 1]!; site++)

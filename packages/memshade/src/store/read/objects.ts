@@ -3,6 +3,7 @@ import type { PlaceFrame } from "../../explain/findings/finding-kind.ts";
 import { placeOfType } from "../../explain/findings/unread-objects.ts";
 import { measure, stacksOf } from "../../explain/measures/index.ts";
 import { placePath } from "../../explain/measures/measured-stacks.ts";
+import { entryOf } from "../../ground/bytes/entries.ts";
 import { functionGuid } from "../../profile/formats/memprof/index.ts";
 import type { ObjectsProfile } from "../../profile/model/objects.ts";
 import type { WasteFrame } from "../../profile/model/waste.ts";
@@ -25,8 +26,7 @@ export function objectsOf(profile: ObjectsProfile): {
     const type = stacks.labels![row]!;
     const values = columns.map((column) => Number(column?.amounts[row] ?? 0));
     const key = JSON.stringify([place.name, place.file, place.line, place.place?.offset, type]);
-    const sum = sums.get(key) ?? { place, type, values: values.map(() => 0) };
-    sums.set(key, sum);
+    const sum = entryOf(sums, key, () => ({ place, type, values: values.map(() => 0) }));
     values.forEach((value, index) => {
       sum.values[index]! += value;
     });

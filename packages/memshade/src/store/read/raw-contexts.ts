@@ -1,4 +1,6 @@
-import { hexOf, type ProfiledBinaries } from "../../names/memprof/binaries.ts";
+import { entryOf } from "../../ground/bytes/entries.ts";
+import { hexOf } from "../../ground/bytes/numbers.ts";
+import type { ProfiledBinaries } from "../../names/memprof/binaries.ts";
 import { functionGuid } from "../../profile/formats/memprof/index.ts";
 import { readRaw } from "../../profile/formats/memprof-raw/index.ts";
 import { OWN_FIELDS, type OwnField } from "../../profile/formats/parquet-store.ts";
@@ -32,8 +34,7 @@ export class SharedFrames {
     const cached = this.#numberOfFrame.get(frame);
     if (cached !== undefined) return cached;
     const text = frameText(frame);
-    const number = this.#numbers.get(text) ?? this.#numbers.size;
-    this.#numbers.set(text, number);
+    const number = entryOf(this.#numbers, text, () => this.#numbers.size);
     this.#numberOfFrame.set(frame, number);
     return number;
   }
@@ -57,12 +58,7 @@ export function rawContexts(
   const names = run === undefined ? undefined : new RunNames(run);
   const framesOfPc = new Map<bigint, readonly StoredFrame[]>();
   const framesAt = (pc: bigint): readonly StoredFrame[] => {
-    let frames = framesOfPc.get(pc);
-    if (frames === undefined) {
-      frames = framesOf(Number(pc));
-      framesOfPc.set(pc, frames);
-    }
-    return frames;
+    return entryOf(framesOfPc, pc, () => framesOf(Number(pc)));
   };
   const framesOf = (pc: number): readonly StoredFrame[] => {
     const module = places.find(({ start, end }) => pc > start && pc <= end);
@@ -77,8 +73,7 @@ export function rawContexts(
   };
   const sharedFrames = ({ key, shift, framesAt: find }: (typeof modules)[number], pc: number) => {
     const place = `${pc + shift} ${key}`;
-    const frames = shared.places.get(place) ?? find(pc + shift);
-    shared.places.set(place, frames);
+    const frames = entryOf(shared.places, place, () => find(pc + shift));
     return frames;
   };
   const sites = new Map(run?.heap?.sites.map((site) => [BigInt(site.stackId), site]));

@@ -150,7 +150,7 @@ describe("memshade report --html", () => {
 
   it("says in a line what is wrong", () => {
     for (const [words, sentence] of [
-      [["run", "--html", "--json"], "--html writes a page, and --json, --csv, --source and --compat print"],
+      [["run", "--html", "--json"], "--html and --json are different forms of the report: give one of them"],
       [["run", "--html", "shop"], "--html shop: it is a folder; name a file in it, such as shop/report.html"],
       [["run", "--html", "nowhere/page.html"], "nowhere/page.html"],
       [["run", "--html-sources", "some"], "--html-sources takes one of all, lines, none"],

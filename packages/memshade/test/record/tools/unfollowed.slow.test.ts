@@ -66,7 +66,7 @@ const EXPECTED: Readonly<
   },
   "a memory of 2 GiB": {
     waste: {
-      says: [/begins with 2048 MiB, more than the 1024 MiB that the waste tool can cover.*--tool heap/],
+      says: [/begins with 2,048 MiB, more than the 1,024 MiB that the waste tool can cover.*--tool heap/],
       records: false,
     },
     workingset: { says: [], records: true },
@@ -77,7 +77,7 @@ const EXPECTED: Readonly<
   },
   "a memory that was refused growth": {
     waste: {
-      says: [/requested 1876 MiB of memory and did not get it.*covers at most 1024 MiB/],
+      says: [/requested 1,876 MiB of memory and did not get it.*covers at most 1,024 MiB/],
       records: true,
     },
     workingset: { says: [], records: true },
@@ -87,7 +87,7 @@ const EXPECTED: Readonly<
   },
   "a large memory that is asked for more than any has": {
     waste: {
-      says: [/requested 2501 MiB of memory and did not get it: .*covers at most 1024 MiB/],
+      says: [/requested 2,501 MiB of memory and did not get it: .*covers at most 1,024 MiB/],
       records: true,
     },
   },
@@ -127,7 +127,7 @@ describe("a memory from outside that is too large for the waste tool", () => {
     const { info } = instrument(imported("1"), { tools: ["waste"] });
     const imports = { env: { memory: new WebAssembly.Memory({ initial: 32768 }) } };
     expect(memoryBeyond(imports, info)).toMatch(
-      /from outside has 2048 MiB, more than the 1024 MiB.*--tool heap/,
+      /from outside has 2,048 MiB, more than the 1,024 MiB.*--tool heap/,
     );
   });
 });

@@ -47,6 +47,8 @@ describe("the glossary", () => {
     expect(glossaryEntry("frobnicate")).toBeUndefined();
     expect(nearestWords("redundent")[0]).toBe("redundant");
     expect(nearestWords("peek")).toEqual(["peak"]);
-    for (const unlike of ["zzz", "frobnicate", ""]) expect(nearestWords(unlike), unlike).toEqual([]);
+    expect(nearestWords("chrun")[0]).toBe("churn");
+    for (const unlike of ["zzz", "frobnicate", "memory", ""])
+      expect(nearestWords(unlike), unlike).toEqual([]);
   });
 });

@@ -1,6 +1,7 @@
 import type { ByteSource } from "../../../ground/bytes/byte-source.ts";
+import { entryOf } from "../../../ground/bytes/entries.ts";
 import { FormatError } from "../../../ground/bytes/errors.ts";
-import { getU64, viewOf } from "../../../ground/bytes/numbers.ts";
+import { getU64, hexOf, viewOf } from "../../../ground/bytes/numbers.ts";
 import { PiecewiseBytes } from "../../../ground/bytes/piecewise.ts";
 import { type ObjectSymbol, SymbolTable } from "../symbol-table.ts";
 import type {
@@ -12,22 +13,7 @@ import type {
   ObjectSection,
   ObjectSegment,
 } from "../types.ts";
-import {
-  ELFCOMPRESS_ZLIB,
-  ELFCOMPRESS_ZSTD,
-  hasFlag,
-  NT_GNU_BUILD_ID,
-  PT_LOAD,
-  PT_NOTE,
-  SHF_COMPRESSED,
-  SHF_EXECINSTR,
-  SHT_DYNSYM,
-  SHT_NOBITS,
-  SHT_NOTE,
-  SHT_REL,
-  SHT_RELA,
-  SHT_SYMTAB,
-} from "./constants.ts";
+import * as elf from "./constants.ts";
 import {
   type ElfHeader,
   type ElfSectionHeader,
@@ -79,7 +65,7 @@ export class ElfObject implements ObjectFile {
     this.size = source.size;
     this.#sectionHeaders = readSectionHeaders(source, this.#header);
     this.programHeaders = readProgramHeaders(source, this.#header);
-    this.segments = this.programHeaders.filter(({ type }) => type === PT_LOAD);
+    this.segments = this.programHeaders.filter(({ type }) => type === elf.PT_LOAD);
     this.#checkTable("section header table", this.#header.sectionHeaders, this.#sectionHeaders.length);
     this.#checkTable("program header table", this.#header.programHeaders, this.programHeaders.length);
     this.sections = this.#describeSections();
@@ -91,7 +77,7 @@ export class ElfObject implements ObjectFile {
 
   /** Files with split debug information are relocatable, but have no relocations. */
   #needsUnknownRelocations(): boolean {
-    const hasAny = this.#sectionHeaders.some(({ type }) => type === SHT_REL || type === SHT_RELA);
+    const hasAny = this.#sectionHeaders.some(({ type }) => type === elf.SHT_REL || type === elf.SHT_RELA);
     return hasAny && !canRelocate(this.#header.machine);
   }
 
@@ -116,9 +102,9 @@ export class ElfObject implements ObjectFile {
     name: string,
     { type, flags, offset, size }: Pick<ObjectSection, "type" | "flags" | "offset" | "size">,
   ): CompressionHeader | undefined {
-    if (type === SHT_NOBITS) return undefined;
+    if (type === elf.SHT_NOBITS) return undefined;
     const start = () => this.#read(offset, Math.min(size, 24));
-    if (hasFlag(flags, SHF_COMPRESSED)) return readCompressionHeader(start(), this.#header.is64);
+    if (elf.hasFlag(flags, elf.SHF_COMPRESSED)) return readCompressionHeader(start(), this.#header.is64);
     return name.startsWith(".zdebug_") ? readOldCompressionHeader(start()) : undefined;
   }
 
@@ -138,7 +124,7 @@ export class ElfObject implements ObjectFile {
     const old = name.startsWith(".debug_") ? `.z${name.slice(1)}` : name;
     for (const wanted of [name, old]) {
       const section = this.sections.find(
-        (candidate) => candidate.name === wanted && candidate.type !== SHT_NOBITS,
+        (candidate) => candidate.name === wanted && candidate.type !== elf.SHT_NOBITS,
       );
       if (section !== undefined) return section;
     }
@@ -149,14 +135,13 @@ export class ElfObject implements ObjectFile {
     const section = this.type === "relocatable" ? undefined : this.#named(name);
     if (section === undefined || this.#contents.has(section)) return undefined;
     const isWhole = section.offset + section.size <= this.#source.size;
-    if (!isWhole || section.compression !== undefined || hasFlag(section.flags, SHF_COMPRESSED))
+    if (!isWhole || section.compression !== undefined || elf.hasFlag(section.flags, elf.SHF_COMPRESSED))
       return undefined;
-    let pieces = this.#pieces.get(section);
-    if (pieces === undefined) {
-      pieces = new PiecewiseBytes(this.#source, section.offset, section.size);
-      this.#pieces.set(section, pieces);
-    }
-    return pieces;
+    return entryOf(
+      this.#pieces,
+      section,
+      () => new PiecewiseBytes(this.#source, section.offset, section.size),
+    );
   }
 
   #relocatedSection(name: string): Relocated | undefined {
@@ -181,7 +166,7 @@ export class ElfObject implements ObjectFile {
     if (this.type !== "relocatable") return undefined;
     const found = this.sections.findIndex(
       ({ flags, type, size }) =>
-        hasFlag(flags, SHF_EXECINSTR) && type !== SHT_NOBITS && address >= 0 && address < size,
+        elf.hasFlag(flags, elf.SHF_EXECINSTR) && type !== elf.SHT_NOBITS && address >= 0 && address < size,
     );
     return found < 0 ? undefined : found;
   }
@@ -194,7 +179,7 @@ export class ElfObject implements ObjectFile {
   }
 
   #readContent(section: ObjectSection): Uint8Array | undefined {
-    if (section.type === SHT_NOBITS) return undefined;
+    if (section.type === elf.SHT_NOBITS) return undefined;
     const stored = this.#read(section.offset, section.size);
     if (stored.length < section.size) {
       const detail = `${section.size} bytes are announced, ${stored.length} are there`;
@@ -202,7 +187,7 @@ export class ElfObject implements ObjectFile {
       if (stored.length === 0) return undefined;
     }
     const header = this.#compressionHeader(section.name, section);
-    if (header === undefined) return hasFlag(section.flags, SHF_COMPRESSED) ? undefined : stored;
+    if (header === undefined) return elf.hasFlag(section.flags, elf.SHF_COMPRESSED) ? undefined : stored;
     try {
       return decompressSection(stored, header, section.offset, this.#decompressors);
     } catch (error) {
@@ -239,7 +224,7 @@ export class ElfObject implements ObjectFile {
   }
 
   #symbolSections(): ElfSymbolSections | undefined {
-    for (const type of [SHT_SYMTAB, SHT_DYNSYM]) {
+    for (const type of [elf.SHT_SYMTAB, elf.SHT_DYNSYM]) {
       const index = this.sections.findIndex((section) => section.type === type);
       const symbols = index < 0 ? undefined : this.contentOf(this.sections[index]);
       const linked = index < 0 ? undefined : this.sections[this.#sectionHeaders[index].link];
@@ -264,13 +249,13 @@ export class ElfObject implements ObjectFile {
   #findBuildId(): string | undefined {
     const places = [
       ...this.programHeaders
-        .filter(({ type }) => type === PT_NOTE)
+        .filter(({ type }) => type === elf.PT_NOTE)
         .map(({ fileOffset, fileSize }) => ({ offset: fileOffset, size: fileSize })),
-      ...this.sections.filter(({ type }) => type === SHT_NOTE),
+      ...this.sections.filter(({ type }) => type === elf.SHT_NOTE),
     ];
     for (const { offset, size } of places)
       for (const { owner, type, content } of readNotes(this.#read(offset, size)))
-        if (owner === "GNU" && type === NT_GNU_BUILD_ID && content.length > 0) return toHex(content);
+        if (owner === "GNU" && type === elf.NT_GNU_BUILD_ID && content.length > 0) return hexOf(content);
     return undefined;
   }
 
@@ -287,16 +272,12 @@ export class ElfObject implements ObjectFile {
     const content = this.section(".gnu_debugaltlink");
     const end = content?.indexOf(0) ?? -1;
     if (!content || end <= 0) return undefined;
-    return { name: readString(content, 0), buildId: toHex(content.subarray(end + 1)) };
+    return { name: readString(content, 0), buildId: hexOf(content.subarray(end + 1)) };
   }
 
   get miniDebugInfo(): Uint8Array | undefined {
     return this.section(".gnu_debugdata");
   }
-}
-
-function toHex(bytes: Uint8Array): string {
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 /** Tables of a relocatable object. Both lists are in the order of the section header table. */
@@ -322,7 +303,7 @@ class RelocatedSections {
     this.#tables = tables;
     this.#contentOf = contentOf;
     tables.headers.forEach(({ type, info }, index) => {
-      if (type === SHT_RELA || type === SHT_REL) this.#relocations.set(info, index);
+      if (type === elf.SHT_RELA || type === elf.SHT_REL) this.#relocations.set(info, index);
     });
   }
 
@@ -350,7 +331,7 @@ class RelocatedSections {
     const old = `.z${name.slice(1)}`;
     return [...sections.keys()].filter((index) => {
       const section = sections[index];
-      return (section.name === name || section.name === old) && section.type !== SHT_NOBITS;
+      return (section.name === name || section.name === old) && section.type !== elf.SHT_NOBITS;
     });
   }
 
@@ -364,7 +345,7 @@ class RelocatedSections {
     const symbols = symbolSection && this.#contentOf(symbolSection);
     if (at === undefined || entries === undefined || symbols === undefined)
       return { content, targets: new Map() };
-    const hasAddends = headers[at].type === SHT_RELA;
+    const hasAddends = headers[at].type === elf.SHT_RELA;
     return relocate(content, {
       entries,
       hasAddends,
@@ -384,7 +365,7 @@ class RelocatedSections {
     const ends = new Map<string, number>();
     const bases = new Map<number, number>();
     this.#tables.sections.forEach((section, index) => {
-      if (!section.name.startsWith(".debug_") || section.type === SHT_NOBITS) return;
+      if (!section.name.startsWith(".debug_") || section.type === elf.SHT_NOBITS) return;
       const base = ends.get(section.name) ?? 0;
       if (base > 0) bases.set(index, base);
       ends.set(section.name, base + (this.#contentOf(section)?.length ?? 0));
@@ -403,7 +384,7 @@ interface CompressionHeader {
 const LARGEST_RATIO = { zlib: 1040, zstd: 2 ** 17 };
 
 /**
- * Returns the header of a section with `SHF_COMPRESSED` (`Elf32_Chdr`, `Elf64_Chdr`); undefined for an
+ * Returns the header of a section with `elf.SHF_COMPRESSED` (`Elf32_Chdr`, `Elf64_Chdr`); undefined for an
  * unknown method.
  */
 function readCompressionHeader(section: Uint8Array, is64: boolean): CompressionHeader | undefined {
@@ -411,7 +392,7 @@ function readCompressionHeader(section: Uint8Array, is64: boolean): CompressionH
   if (section.length < start) return undefined;
   const view = viewOf(section);
   const type = view.getUint32(0, true);
-  const method = type === ELFCOMPRESS_ZLIB ? "zlib" : type === ELFCOMPRESS_ZSTD ? "zstd" : undefined;
+  const method = type === elf.ELFCOMPRESS_ZLIB ? "zlib" : type === elf.ELFCOMPRESS_ZSTD ? "zstd" : undefined;
   if (method === undefined) return undefined;
   return { method, size: is64 ? getU64(view, 8) : view.getUint32(4, true), start };
 }

@@ -2,21 +2,7 @@ import type { ByteSource } from "../../../ground/bytes/byte-source.ts";
 import { FormatError } from "../../../ground/bytes/errors.ts";
 import { getU64, viewOf } from "../../../ground/bytes/numbers.ts";
 import type { Architecture, ObjectFile, ObjectSegment } from "../types.ts";
-import {
-  ELF_MAGIC,
-  ELFCLASS32,
-  ELFCLASS64,
-  ELFDATA2LSB,
-  EM_386,
-  EM_AARCH64,
-  EM_X86_64,
-  ET_CORE,
-  ET_DYN,
-  ET_EXEC,
-  ET_REL,
-  PN_XNUM,
-  SHN_XINDEX,
-} from "./constants.ts";
+import * as elf from "./constants.ts";
 
 /** Tables of an ELF file. Counts that overflow their 16 bits are resolved. */
 export interface ElfHeader {
@@ -48,32 +34,32 @@ export interface ElfSectionHeader {
 }
 
 const ARCHITECTURES: ReadonlyMap<number, Architecture> = new Map([
-  [EM_386, "i386"],
-  [EM_X86_64, "x86_64"],
-  [EM_AARCH64, "aarch64"],
+  [elf.EM_386, "i386"],
+  [elf.EM_X86_64, "x86_64"],
+  [elf.EM_AARCH64, "aarch64"],
 ]);
 
 const TYPES: ReadonlyMap<number, ObjectFile["type"]> = new Map([
-  [ET_REL, "relocatable"],
-  [ET_EXEC, "executable"],
-  [ET_DYN, "shared"],
-  [ET_CORE, "core"],
+  [elf.ET_REL, "relocatable"],
+  [elf.ET_EXEC, "executable"],
+  [elf.ET_DYN, "shared"],
+  [elf.ET_CORE, "core"],
 ]);
 
 export function isElf(source: ByteSource): boolean {
   const start = source.read(0, 4);
-  return start.length === 4 && viewOf(start).getUint32(0, true) === ELF_MAGIC;
+  return start.length === 4 && viewOf(start).getUint32(0, true) === elf.ELF_MAGIC;
 }
 
 export function readElfHeader(source: ByteSource): ElfHeader {
   const bytes = source.read(0, 64);
   if (!isElf(source)) throw new FormatError("bad-magic", 0, "ELF header", "the file is not an ELF object");
   const elfClass = bytes[4];
-  const is64 = elfClass === ELFCLASS64;
+  const is64 = elfClass === elf.ELFCLASS64;
   if (bytes.length < (is64 ? 64 : 52)) throw new FormatError("truncated", 0, "ELF header");
-  if (!is64 && elfClass !== ELFCLASS32)
+  if (!is64 && elfClass !== elf.ELFCLASS32)
     throw new FormatError("unsupported", 4, "ELF header", `there is no ELF class ${elfClass}`);
-  if (bytes[5] !== ELFDATA2LSB)
+  if (bytes[5] !== elf.ELFDATA2LSB)
     throw new FormatError("unsupported", 5, "ELF header", "only little-endian objects can be read");
   const view = viewOf(bytes);
   const machine = view.getUint16(18, true);
@@ -99,15 +85,16 @@ export function readElfHeader(source: ByteSource): ElfHeader {
 function withOverflowedCounts(source: ByteSource, header: ElfHeader): ElfHeader {
   const { programHeaders, sectionHeaders, sectionNames } = header;
   const sectionsOverflow = sectionHeaders.count === 0 && sectionHeaders.offset !== 0;
-  if (!sectionsOverflow && programHeaders.count !== PN_XNUM && sectionNames !== SHN_XINDEX) return header;
+  if (!sectionsOverflow && programHeaders.count !== elf.PN_XNUM && sectionNames !== elf.SHN_XINDEX)
+    return header;
   const [first] = readSectionHeaders(source, { ...header, sectionHeaders: { ...sectionHeaders, count: 1 } });
   if (first === undefined) return header;
   return {
     ...header,
     programHeaders:
-      programHeaders.count === PN_XNUM ? { ...programHeaders, count: first.info } : programHeaders,
+      programHeaders.count === elf.PN_XNUM ? { ...programHeaders, count: first.info } : programHeaders,
     sectionHeaders: sectionsOverflow ? { ...sectionHeaders, count: first.size } : sectionHeaders,
-    sectionNames: sectionNames === SHN_XINDEX ? first.link : sectionNames,
+    sectionNames: sectionNames === elf.SHN_XINDEX ? first.link : sectionNames,
   };
 }
 

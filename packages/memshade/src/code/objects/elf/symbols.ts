@@ -6,22 +6,7 @@ import {
   type SymbolColumns,
   SymbolTable,
 } from "../symbol-table.ts";
-import {
-  EM_AARCH64,
-  EM_ARM,
-  EM_RISCV,
-  hasFlag,
-  SHF_ALLOC,
-  SHN_ABS,
-  SHN_LORESERVE,
-  STB_LOCAL,
-  STB_WEAK,
-  STT_FILE,
-  STT_FUNC,
-  STT_GNU_IFUNC,
-  STT_NOTYPE,
-  STT_OBJECT,
-} from "./constants.ts";
+import * as elf from "./constants.ts";
 import type { ElfSectionHeader } from "./header.ts";
 
 export interface ElfSymbolSections {
@@ -39,19 +24,19 @@ const DOT = 0x2e;
 const NO_KIND = 255;
 
 const KIND_OF_TYPE = new Uint8Array(16).fill(NO_KIND);
-KIND_OF_TYPE[STT_FUNC] = 0;
-KIND_OF_TYPE[STT_GNU_IFUNC] = 0;
-KIND_OF_TYPE[STT_OBJECT] = 1;
-KIND_OF_TYPE[STT_NOTYPE] = 2;
+KIND_OF_TYPE[elf.STT_FUNC] = 0;
+KIND_OF_TYPE[elf.STT_GNU_IFUNC] = 0;
+KIND_OF_TYPE[elf.STT_OBJECT] = 1;
+KIND_OF_TYPE[elf.STT_NOTYPE] = 2;
 
 /**
  * Mapping symbols between code and data, and RISC-V's labels for differences; neither names anything in the
  * program.
  */
 const MARKS: ReadonlyMap<number, RegExp> = new Map([
-  [EM_ARM, /^\$[adt](?:\..*)?$/],
-  [EM_AARCH64, /^\$[dx](?:\..*)?$/],
-  [EM_RISCV, /^\$(?:d(?:\..*)?|x.*)$|^\.L0 $/],
+  [elf.EM_ARM, /^\$[adt](?:\..*)?$/],
+  [elf.EM_AARCH64, /^\$[dx](?:\..*)?$/],
+  [elf.EM_RISCV, /^\$(?:d(?:\..*)?|x.*)$|^\.L0 $/],
 ]);
 
 /**
@@ -80,7 +65,7 @@ function visitElfSymbols(input: ElfSymbolSections, visit: VisitSymbol): void {
   for (let at = 0; at + entrySize <= symbols.length; at += entrySize) {
     const info = symbols[at + (is64 ? 4 : 12)];
     // Local symbols follow the symbol that names their file.
-    if ((info & 15) === STT_FILE) fileNameOffset = view.getUint32(at, true);
+    if ((info & 15) === elf.STT_FILE) fileNameOffset = view.getUint32(at, true);
     const kind = KIND_OF_TYPE[info & 15];
     const sectionIndex = view.getUint16(at + (is64 ? 6 : 14), true);
     if (kind === NO_KIND || !isNamed[sectionIndex]) continue;
@@ -96,7 +81,7 @@ function visitElfSymbols(input: ElfSymbolSections, visit: VisitSymbol): void {
       size,
       kind | (bindingOf(binding) << 2),
       nameOffset,
-      binding === STB_LOCAL ? fileNameOffset : 0,
+      binding === elf.STB_LOCAL ? fileNameOffset : 0,
     );
   }
 }
@@ -158,16 +143,16 @@ function namedSections(sections: readonly ElfSectionHeader[]): Uint8Array {
   // Special indices and those above the table pass, since files with very many sections keep some indices in a
   // separate table.
   const isNamed = new Uint8Array(2 ** 16).fill(1);
-  isNamed[SHN_ABS] = 0;
+  isNamed[elf.SHN_ABS] = 0;
   sections.forEach(({ flags }, index) => {
-    if (index < SHN_LORESERVE && !hasFlag(flags, SHF_ALLOC)) isNamed[index] = 0;
+    if (index < elf.SHN_LORESERVE && !elf.hasFlag(flags, elf.SHF_ALLOC)) isNamed[index] = 0;
   });
   isNamed[0] = 0;
   return isNamed;
 }
 
 function bindingOf(binding: number): number {
-  return binding === STB_LOCAL ? 0 : binding === STB_WEAK ? 2 : 1;
+  return binding === elf.STB_LOCAL ? 0 : binding === elf.STB_WEAK ? 2 : 1;
 }
 
 const lenientUtf8 = new TextDecoder("utf-8", { ignoreBOM: true });

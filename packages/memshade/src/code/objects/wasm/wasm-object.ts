@@ -1,5 +1,6 @@
 import type { ByteSource } from "../../../ground/bytes/byte-source.ts";
 import { partitionPoint } from "../../../ground/bytes/columns.ts";
+import { entryOf } from "../../../ground/bytes/entries.ts";
 import { FormatError } from "../../../ground/bytes/errors.ts";
 import { readU32Leb, skipLeb32 } from "../../../ground/bytes/leb128.ts";
 import { PiecewiseBytes } from "../../../ground/bytes/piecewise.ts";
@@ -200,12 +201,11 @@ export class WasmObject implements ObjectFile {
   sectionInPieces(name: string): PiecewiseBytes | undefined {
     const section = this.#named(name);
     if (section === undefined || this.#contents.has(section.offset)) return undefined;
-    let pieces = this.#pieces.get(section.offset);
-    if (pieces === undefined) {
-      pieces = new PiecewiseBytes(this.#source, section.offset, section.size);
-      this.#pieces.set(section.offset, pieces);
-    }
-    return pieces;
+    return entryOf(
+      this.#pieces,
+      section.offset,
+      () => new PiecewiseBytes(this.#source, section.offset, section.size),
+    );
   }
 
   #named(name: string): ObjectSection | undefined {
@@ -214,12 +214,11 @@ export class WasmObject implements ObjectFile {
   }
 
   contentOf({ offset, size }: ObjectSection): Uint8Array {
-    let content = this.#contents.get(offset);
-    if (content === undefined) {
-      content = this.#pieces.get(offset)?.loadAll() ?? this.#source.read(offset, size);
-      this.#contents.set(offset, content);
-    }
-    return content;
+    return entryOf(
+      this.#contents,
+      offset,
+      () => this.#pieces.get(offset)?.loadAll() ?? this.#source.read(offset, size),
+    );
   }
 
   bytesAt(address: number, length: number): Uint8Array {

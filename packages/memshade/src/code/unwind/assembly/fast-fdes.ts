@@ -22,8 +22,8 @@ const LAST_LOCATION: u32 = 0x7fff_ffff;
 /** A larger step could move a location past 2^32, as code alignments are at most 255 here. */
 const LARGEST_STEP: u32 = 1 << 23;
 
+declare module "host";
 /** Returns the rule set that an instruction makes of another, in FDEs of the CIE in a slot. */
-@external("host", "nextSet")
 declare function nextSet(slot: u32, set: u32, code: u32): u32;
 
 /** True for `.debug_frame`, with absolute addresses of 64 bits; false for `.eh_frame` with relative ones of 32. */

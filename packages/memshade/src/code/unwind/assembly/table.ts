@@ -15,8 +15,8 @@ export const MARK_BYTES: u32 = 8;
 const SEGMENT_BYTES: u32 = 12;
 const FDE_BYTES: u32 = 12;
 
+declare module "host";
 /** Returns the part of a rule set that the table keeps. */
-@external("host", "reduced")
 declare function reduced(set: u32): u32;
 
 export let entries: u32 = 0;

@@ -1,3 +1,4 @@
+import { entryOf } from "../../../ground/bytes/entries.ts";
 import type { Memory } from "./memory.ts";
 import type { ModuleMap } from "./modules.ts";
 import type { Registers } from "./registers.ts";
@@ -212,8 +213,9 @@ export function pltStep(pc: number, readCode: ReadCode): StubStep | undefined {
 const BYTES = new Map<Layout, readonly number[]>();
 
 function bytesOf(layout: Layout): readonly number[] {
-  const bytes = BYTES.get(layout) ?? layout.code.match(/../g)!.map((digits) => Number.parseInt(digits, 16));
-  BYTES.set(layout, bytes);
+  const bytes = entryOf(BYTES, layout, () =>
+    layout.code.match(/../g)!.map((digits) => Number.parseInt(digits, 16)),
+  );
   return bytes;
 }
 

@@ -1,3 +1,4 @@
+import { concatenated } from "../../../ground/bytes/file-piece.ts";
 import { ByteWriter } from "../../../ground/bytes/writer.ts";
 import { HEADER_BYTES } from "../decode.ts";
 import { SECTION_IDS_IN_ORDER, SectionId } from "../sections.ts";
@@ -64,7 +65,7 @@ export function encodeModule(module: WasmModule, changes: ModuleChanges = {}): U
   const { customs = [] } = changes;
   const codeStart = () => startOf(parts, replaced.get(SectionId.Code) ?? undefined);
   writeCustoms(typeof customs === "function" ? customs(codeStart()) : customs);
-  return concatenate(parts);
+  return concatenated(parts);
 }
 
 /** Returns id and size of a section, and its payload without a copy, as payloads may be large. */
@@ -79,16 +80,6 @@ function startOf(parts: readonly Uint8Array[], wanted: Uint8Array | undefined): 
     at += part.length;
   }
   return -1;
-}
-
-function concatenate(parts: readonly Uint8Array[]): Uint8Array {
-  const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    bytes.set(part, at);
-    at += part.length;
-  }
-  return bytes;
 }
 
 /** Returns the payload of the section with this id as a view; undefined if the module has none. */

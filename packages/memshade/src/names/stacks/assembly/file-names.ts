@@ -4,10 +4,11 @@
 //   names   open addressing: {0 u32 1 if used; 4 u32 hash; 8 u32 address of the key; 12 u32 its bytes; 16 u32 result}
 //   key     the name, a NUL, and the build id, with the length that the record gives
 
-@external("records", "allocate")
+declare module "records";
 declare function allocate(bytes: u32): u32;
+
+declare module "host";
 /** Returns the number of a file << 1, + 1 if the name is for memory without a file. */
-@external("host", "nameFile")
 declare function nameFile(name: u32, nameBytes: u32, buildId: u32, buildIdBytes: u32): u32;
 
 const NAME_BYTES: u32 = 20;

@@ -24,19 +24,17 @@ export { forgetNames } from "./file-names";
 export { PLACE_BYTES, places, setMapping, setRule } from "./places";
 export { MAPPING_BYTES, processMappingCount, processMappings, processVersion } from "./processes";
 
-@external("records", "next")
+declare module "records";
 declare function next(): u32;
-@external("records", "decode")
 declare function decode(record: u32): bool;
-@external("records", "allocate")
 declare function allocate(bytes: u32): u32;
+
+declare module "host";
 /** Calls `begin`, once everything before the first record was read. */
-@external("host", "start")
 declare function start(): void;
 /**
  * Unwinds the sample's stack with the full unwinder. It leaves addresses in `addresses` and returns the end reason.
  */
-@external("host", "unwind")
 declare function unwind(): u32;
 
 const TYPE_MMAP: u32 = 1;

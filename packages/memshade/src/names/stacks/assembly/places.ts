@@ -6,19 +6,17 @@
 
 import { IS_NO_FILE, mappingAt, markPlace, processEpoch } from "./processes";
 
-@external("records", "allocate")
+declare module "records";
 declare function allocate(bytes: u32): u32;
+
+declare module "host";
 /** Calls `setMapping` for a mapping. */
-@external("host", "openMapping")
 declare function openMapping(mapping: u32): void;
 /** Calls `setRule` for an address of a file (SVMA). */
-@external("host", "findRule")
 declare function findRule(file: u32, address: f64): void;
 /** Returns true if an address of a file (SVMA) could be a return address. */
-@external("host", "isReturnAddress")
 declare function isReturnAddress(file: u32, address: f64): bool;
 /** Notifies the host that all places were cleared. */
-@external("host", "forgetPlaces")
 declare function forgetPlaces(): void;
 
 export const PLACE_BYTES: u32 = 48;
@@ -190,7 +188,6 @@ function writeHex(at: u32, value: u64): void {
 // Addresses of samples, as `perf script -F ip --no-inline` prints them, with millions of lines.
 
 /** Writes text from a buffer that is overwritten afterwards. */
-@external("host", "write")
 declare function write(address: u32, bytes: u32): void;
 
 const BATCH_BYTES: u32 = 1 << 17;

@@ -12,7 +12,7 @@
 //              IS_FORMER for the program that the process ran before}
 import { mappedFile } from "./file-names";
 
-@external("records", "allocate")
+declare module "records";
 declare function allocate(bytes: u32): u32;
 
 export const IS_NO_FILE: u16 = 1;

@@ -2,6 +2,8 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import type { ZstdDecompress } from "node:zlib";
 import { readNotes } from "../../../code/objects/index.ts";
+import { attempt } from "../../../ground/bytes/dispensable.ts";
+import { entryOf } from "../../../ground/bytes/entries.ts";
 import type { Decompressed, Decompressor } from "../../../profile/formats/perf-data/index.ts";
 import { groupDigits } from "../../../profile/model/counted.ts";
 import type {
@@ -83,11 +85,7 @@ function buildIdOfRunningKernel(): string | undefined {
 }
 
 function contentOf(path: string): Buffer | undefined {
-  try {
-    return readRegular(path);
-  } catch {
-    return undefined;
-  }
+  return attempt(() => readRegular(path), undefined);
 }
 
 // The module is loaded on demand: few files are compressed, and loading delays each start.
@@ -207,22 +205,15 @@ export class SampleNamer {
   }
 
   #kernelPlace(address: string, kernelText: KernelText | undefined): KernelPlace {
-    let place = this.#kernelPlaces.get(address);
-    if (place === undefined) {
+    return entryOf(this.#kernelPlaces, address, () => {
       const named = this.#kernelNamer?.name(address, kernelText);
-      place = { address, symbol: named, module: named?.module, text: undefined };
-      this.#kernelPlaces.set(address, place);
-    }
-    return place;
+      return { address, symbol: named, module: named?.module, text: undefined };
+    });
   }
 
   /** Returns the symbol that perf would show at an address of a file. */
   shownSymbol(file: NativeFile, address: number): SymbolOffset | undefined {
-    let cached = this.#symbols.get(file);
-    if (cached === undefined) {
-      cached = new Map();
-      this.#symbols.set(file, cached);
-    }
+    const cached = entryOf(this.#symbols, file, () => new Map());
     let symbol = cached.get(address);
     if (symbol === undefined && !cached.has(address)) {
       const found = symbolAt(file, address, preferAsPerf);

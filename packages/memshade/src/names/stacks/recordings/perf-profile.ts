@@ -1,3 +1,4 @@
+import { entryOf } from "../../../ground/bytes/entries.ts";
 import type { PerfHeader } from "../../../profile/formats/perf-data/index.ts";
 import { NONE } from "../../../profile/model/indices.ts";
 import {
@@ -135,28 +136,14 @@ export class PerfProfileBuilder {
 
   #threadOf(pid: number, tid: number, name: string): number {
     const key = `${pid} ${tid} ${name}`;
-    let thread = this.#threads.get(key);
-    if (thread === undefined) {
-      thread = this.#builder.addThread({ pid, tid, name });
-      this.#threads.set(key, thread);
-    }
-    return thread;
+    return entryOf(this.#threads, key, () => this.#builder.addThread({ pid, tid, name }));
   }
 
   #framesOf({ address, module }: CodePlace): readonly number[] {
     if (!(module instanceof MappedModule)) return [this.#unmappedFrame(`0x${address.toString(16)}`)];
-    let cached = this.#frames.get(module.file);
-    if (cached === undefined) {
-      cached = new Map();
-      this.#frames.set(module.file, cached);
-    }
+    const cached = entryOf(this.#frames, module.file, () => new Map());
     const own = address - module.bias;
-    let frames = cached.get(own);
-    if (frames === undefined) {
-      frames = this.#nameFrames(module.file, own);
-      cached.set(own, frames);
-    }
-    return frames;
+    return entryOf(cached, own, () => this.#nameFrames(module.file, own));
   }
 
   #nameFrames(file: NativeFile, address: number): readonly number[] {
@@ -191,18 +178,15 @@ export class PerfProfileBuilder {
   }
 
   #moduleOf(file: NativeFile): number {
-    let module = this.#modules.get(file);
-    if (module === undefined) {
+    return entryOf(this.#modules, file, () => {
       const ends = file.found?.object.segments.map((segment) => segment.address + segment.memorySize) ?? [];
-      module = this.#builder.addModule({
+      return this.#builder.addModule({
         name: file.path.slice(file.path.lastIndexOf("/") + 1),
         path: file.path,
         buildId: file.found?.object.buildId ?? file.buildId,
         start: 0,
         end: Math.max(0, ...ends),
       });
-      this.#modules.set(file, module);
-    }
-    return module;
+    });
   }
 }

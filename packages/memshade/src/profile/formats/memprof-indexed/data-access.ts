@@ -1,5 +1,7 @@
 /// <reference path="../pako.d.ts" />
+
 import { deflate, inflate } from "pako";
+import { entryOf } from "../../../ground/bytes/entries.ts";
 import { readU64Leb, skipLeb64 } from "../../../ground/bytes/leb128.ts";
 import type { Window } from "../../../ground/bytes/window.ts";
 import { ByteWriter } from "../../../ground/bytes/writer.ts";
@@ -20,11 +22,7 @@ const MOST_EXPANSION = 1100;
 export function writeDataAccess(profile: DataAccessProfile): Uint8Array {
   const indices = new Map<string, number>();
   const indexOf = (text: string) => {
-    let index = indices.get(text);
-    if (index === undefined) {
-      index = indices.size;
-      indices.set(text, index);
-    }
+    const index = entryOf(indices, text, () => indices.size);
     return BigInt(index);
   };
   const records = profile.records.map(({ symbol, accessCount, locations }) => ({

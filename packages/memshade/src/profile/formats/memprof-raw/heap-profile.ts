@@ -1,3 +1,4 @@
+import { entryOf } from "../../../ground/bytes/entries.ts";
 import { agreeing, counted } from "../../model/counted.ts";
 import type {
   HeapProfile,
@@ -71,12 +72,7 @@ function withHost(symbolize: Symbolizer, host: RunHost | undefined): Symbolizer 
 function rememberFrames(symbolize: Symbolizer): Symbolizer {
   const cache = new Map<bigint, ReturnType<Symbolizer>>();
   return (pc) => {
-    let frames = cache.get(pc);
-    if (frames === undefined) {
-      frames = symbolize(pc);
-      cache.set(pc, frames);
-    }
-    return frames;
+    return entryOf(cache, pc, () => symbolize(pc));
   };
 }
 

@@ -1,7 +1,6 @@
 import type { ByteSource } from "../../../ground/bytes/byte-source.ts";
 import { type MemprofProfile, ProfileBuilder, type RecordRows } from "../../model/memprof/index.ts";
 import { MIB_FIELDS } from "../../model/mib-fields.ts";
-import { isMemprofYaml } from "./is-yaml.ts";
 
 const U32 = 0xffffffffn;
 const U64 = 0xffffffffffffffffn;
@@ -213,4 +212,8 @@ function* linesOf(source: ByteSource): Generator<string | undefined> {
     yield* lines;
   }
   if (rest !== "") yield rest;
+}
+
+export function isMemprofYaml(bytes: Uint8Array): boolean {
+  return bytes[0] === 0x2d && bytes[1] === 0x2d && bytes[2] === 0x2d;
 }

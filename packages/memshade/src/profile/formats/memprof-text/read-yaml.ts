@@ -10,7 +10,7 @@ import {
 import { MIB_FIELDS } from "../../model/mib-fields.ts";
 import { functionGuid } from "../memprof/guid.ts";
 import { isTooDeep } from "../yaml-depth.ts";
-import { isMemprofYaml } from "./is-yaml.ts";
+import { isMemprofYaml } from "./fast-yaml.ts";
 
 const CONSTRUCT = "MemProf YAML";
 const U32 = 0xffffffffn;

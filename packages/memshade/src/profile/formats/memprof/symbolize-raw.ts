@@ -1,3 +1,4 @@
+import { entryOf } from "../../../ground/bytes/entries.ts";
 import {
   type BlockTable,
   Column,
@@ -98,14 +99,11 @@ class Locations {
   }
 
   at(pc: bigint): Location {
-    let location = this.#locations.get(pc);
-    if (location === undefined) {
+    return entryOf(this.#locations, pc, () => {
       const found = this.#framesAt(pc);
       const frames = found.map((frame) => this.#builder.frames.intern(frame));
-      location = { frames, guids: found.map(({ guid }) => guid), stack: this.#builder.stackOf(frames) };
-      this.#locations.set(pc, location);
-    }
-    return location;
+      return { frames, guids: found.map(({ guid }) => guid), stack: this.#builder.stackOf(frames) };
+    });
   }
 }
 
@@ -116,11 +114,7 @@ class CallSites {
   add(location: Location, isLeaf: boolean): void {
     for (const [depth, guid] of location.guids.entries()) {
       if (isLeaf && depth === 0) continue;
-      let sites = this.byFunction.get(guid);
-      if (sites === undefined) {
-        sites = new Set();
-        this.byFunction.set(guid, sites);
-      }
+      const sites = entryOf(this.byFunction, guid, () => new Set());
       sites.add(location);
     }
   }

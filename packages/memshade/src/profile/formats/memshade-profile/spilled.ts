@@ -1,3 +1,4 @@
+import { entryOf } from "../../../ground/bytes/entries.ts";
 import type { Patch } from "../../../ground/bytes/file-piece.ts";
 import { ByteWriter } from "../../../ground/bytes/writer.ts";
 import {
@@ -252,12 +253,13 @@ class SpilledRecords implements RecordSource {
   }
 
   #sitesOf(guid: bigint): Sites {
-    let sites = this.#byFunction.get(guid);
-    if (sites === undefined) {
-      sites = { writer: new ByteWriter(16), count: 0, lastStack: 0, lastBlock: 0, parts: [] };
-      this.#byFunction.set(guid, sites);
-    }
-    return sites;
+    return entryOf(this.#byFunction, guid, () => ({
+      writer: new ByteWriter(16),
+      count: 0,
+      lastStack: 0,
+      lastBlock: 0,
+      parts: [],
+    }));
   }
 
   #add(sites: Sites, stack: number, block: number): void {

@@ -1,3 +1,4 @@
+import { entryOf } from "../../../ground/bytes/entries.ts";
 import type { MibField } from "../mib-fields.ts";
 import { BlockTable } from "./block-table.ts";
 import { FrameTable } from "./frame-table.ts";
@@ -48,12 +49,7 @@ export class ProfileBuilder {
   }
 
   record(guid: bigint): RecordRows {
-    let record = this.#records.get(guid);
-    if (record === undefined) {
-      record = new RecordRows(guid);
-      this.#records.set(guid, record);
-    }
-    return record;
+    return entryOf(this.#records, guid, () => new RecordRows(guid));
   }
 
   stackOf(frames: readonly number[]): number {

@@ -1,5 +1,16 @@
 import { UserError } from "../../../ground/bytes/errors.ts";
-import { type Check, count, flag, list, oneOf, parseVersioned, record, text, textLike } from "../check.ts";
+import {
+  type Check,
+  count,
+  each,
+  flag,
+  list,
+  oneOf,
+  parseVersioned,
+  record,
+  text,
+  textLike,
+} from "../check.ts";
 import {
   type ContextHeap,
   HEAP_INTERVALS_SCHEMA,
@@ -19,21 +30,10 @@ const file: Check<HeapIntervals> = record<HeapIntervals>({
   unit: oneOf("allocations"),
   instances: list(
     record<InstanceHeap>({
-      module: count,
-      instance: count,
-      period: count,
-      startBytes: count,
-      startBlocks: count,
+      ...each(count, "module", "instance", "period", "startBytes", "startBlocks", "otherContexts"),
       intervals: record<HeapIntervalColumns>({
-        start: counts,
-        end: counts,
-        liveBytes: counts,
-        liveBlocks: counts,
-        maxBytes: counts,
-        maxBlocks: counts,
-        allocatedBytes: counts,
-        freedBytes: counts,
-        frees: counts,
+        ...each(counts, "start", "end", "liveBytes", "liveBlocks", "maxBytes", "maxBlocks", "allocatedBytes"),
+        ...each(counts, "freedBytes", "frees"),
         next: list(stackId),
       }),
       lastIsPartial: flag,
@@ -42,14 +42,9 @@ const file: Check<HeapIntervals> = record<HeapIntervals>({
           stackId,
           startBytes: count,
           startBlocks: count,
-          intervals: counts,
-          allocations: counts,
-          allocatedBytes: counts,
-          frees: counts,
-          freedBytes: counts,
+          ...each(counts, "intervals", "allocations", "allocatedBytes", "frees", "freedBytes"),
         }),
       ),
-      otherContexts: count,
     }),
   ),
   otherInstances: count,

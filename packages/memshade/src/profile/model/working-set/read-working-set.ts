@@ -1,5 +1,17 @@
 import { UserError } from "../../../ground/bytes/errors.ts";
-import { type Check, count, flag, integer, list, oneOf, optional, part, record, text } from "../check.ts";
+import {
+  type Check,
+  count,
+  each,
+  flag,
+  integer,
+  list,
+  oneOf,
+  optional,
+  part,
+  record,
+  text,
+} from "../check.ts";
 import type { HostCode } from "../heap-profile.ts";
 import { namedModule } from "../named-module.ts";
 import {
@@ -31,22 +43,16 @@ const measures = <T>(check: Check<T>): Check<Partial<Record<Measure, T>>> =>
 
 const level = record<WorkingSetLevel>({
   factor: count,
-  start: list(count),
-  end: list(count),
+  ...each(list(count), "start", "end", "fresh"),
   lastIsPartial: flag,
   counts: measures(list(count)),
-  fresh: list(count),
 });
 
 export const stackFrame = record<Omit<StackFrame, "library" | "module" | "isInlined">>({
   function: count,
   host: optional(text as Check<HostCode>),
-  offset: optional(count),
-  name: optional(text),
-  file: optional(text),
-  line: optional(count),
-  startLine: optional(count),
-  inlined: optional(text),
+  ...each(optional(count), "offset", "line", "startLine"),
+  ...each(optional(text), "name", "file", "inlined"),
 });
 const pair: Check<[number, number]> = (value) => {
   const values = list(weight)(value);
@@ -60,9 +66,7 @@ const attribution = record<Attribution>({
       kind: oneOf("code", "host", "stack", "static", "heap", "mapping", "unknown"),
       of: optional(text),
       stack: list(stackFrame),
-      total: weight,
-      mean: weight,
-      peak: weight,
+      ...each(weight, "total", "mean", "peak"),
     }),
   ),
   otherContexts: record({ contexts: count, total: weight }),
@@ -70,14 +74,8 @@ const attribution = record<Attribution>({
 });
 
 const instance = record<InstanceWorkingSet>({
-  module: count,
-  instance: count,
-  duration: count,
+  ...each(count, "module", "instance", "duration", "period", "snapshots", "memoryBytes", "profilerBytes"),
   incomplete: optional(flag),
-  period: count,
-  snapshots: count,
-  memoryBytes: count,
-  profilerBytes: count,
   total: measures(count),
   levels: list(level),
   stackOf: list(integer),
@@ -91,21 +89,14 @@ const instance = record<InstanceWorkingSet>({
     record<LocalityRecord>({
       method: oneOf("shards"),
       references: count,
-      sampled: weight,
-      rate: weight,
-      cold: weight,
-      distances: list(pair),
-      times: list(pair),
-      firsts: list(pair),
-      lasts: list(pair),
+      ...each(weight, "sampled", "rate", "cold"),
+      ...each(list(pair), "distances", "times", "firsts", "lasts"),
       sites: list(
         record<LocalitySite>({
           frame: optional(stackFrame),
           file: optional(text),
           line: optional(count),
-          references: weight,
-          misses: weight,
-          cold: weight,
+          ...each(weight, "references", "misses", "cold"),
         }),
       ),
       otherSites: record({ sites: count, misses: weight }),
@@ -125,9 +116,7 @@ const profile = record<WorkingSetProfile>({
   options: record<WorkingSetOptionsRecord>({
     interval: count,
     maxIntervals: count,
-    assumeAligned: flag,
-    firstTouch: flag,
-    fill: flag,
+    ...each(flag, "assumeAligned", "firstTouch", "fill"),
     owners: optional(flag),
     locality: optional(
       record<LocalityOptionsRecord>({

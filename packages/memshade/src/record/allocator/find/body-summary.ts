@@ -15,6 +15,7 @@ import {
   type WasmModule,
 } from "../../../code/wasm/index.ts";
 import * as Op from "../../../code/wasm/op.generated.ts";
+import { entryOf } from "../../../ground/bytes/entries.ts";
 import { readS32Leb, readS33Leb, readU32Leb, skipLeb32 } from "../../../ground/bytes/leb128.ts";
 import {
   ANY_PARAM,
@@ -157,12 +158,9 @@ export function summarizeBody(
 const asyncified = new WeakMap<WasmModule, boolean>();
 
 function isAsyncified(module: WasmModule): boolean {
-  let cached = asyncified.get(module);
-  if (cached === undefined) {
-    cached = module.exports.some(({ name }) => name === "asyncify_start_unwind");
-    asyncified.set(module, cached);
-  }
-  return cached;
+  return entryOf(asyncified, module, () =>
+    module.exports.some(({ name }) => name === "asyncify_start_unwind"),
+  );
 }
 
 /**

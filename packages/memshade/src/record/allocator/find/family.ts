@@ -1,4 +1,5 @@
 import { functionType, type WasmModule } from "../../../code/wasm/index.ts";
+import { entryOf } from "../../../ground/bytes/entries.ts";
 import { type BodySummary, type Distance, summarizeBody } from "./body-summary.ts";
 import { type CallGraph, calleesOf, callersOf, Trait } from "./call-graph.ts";
 import type { Hooks } from "./hooks.ts";
@@ -42,11 +43,9 @@ export function completeFamily(
   );
   const sharedOf = new Map<number, number>();
   const shares = (index: number): boolean => {
-    let count = sharedOf.get(index);
-    if (count === undefined) {
-      count = index < graph.imported ? 0 : countShared(module, graph.scan, index, state);
-      sharedOf.set(index, count);
-    }
+    const count = entryOf(sharedOf, index, () =>
+      index < graph.imported ? 0 : countShared(module, graph.scan, index, state),
+    );
     return count >= MINIMUM_SHARED;
   };
   /**

@@ -1,4 +1,5 @@
 import type { WasmModule } from "../../../code/wasm/index.ts";
+import { entryOf } from "../../../ground/bytes/entries.ts";
 import { summarizeBody } from "./body-summary.ts";
 import { type CallGraph, callersOf } from "./call-graph.ts";
 import { definedType, fitsOperands } from "./hooks.ts";
@@ -48,8 +49,7 @@ export function findFurtherAllocators(
     const match = SUFFIXES.find(([, suffix]) => suffix.test(base));
     if (match === undefined) return;
     const key = `${scope}::${base.replace(match[1], "")}`;
-    const family = families.get(key) ?? new Map<FamilyRole, Member>();
-    families.set(key, family);
+    const family = entryOf(families, key, () => new Map<FamilyRole, Member>());
     if (!family.has(match[0]))
       family.set(match[0], { index, reference: shared.has(name) ? `#${index}` : name });
   };

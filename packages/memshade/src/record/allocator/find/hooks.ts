@@ -1,4 +1,5 @@
 import { type FuncType, functionType, I32, I64, type WasmModule } from "../../../code/wasm/index.ts";
+import { entryOf } from "../../../ground/bytes/entries.ts";
 import type { AllocatorFunction, AllocatorRole, OperandPositions } from "./plan.ts";
 
 export interface HookDetails {
@@ -23,11 +24,7 @@ export class Hooks {
     operands: OperandPositions,
     details: HookDetails = {},
   ): AllocatorFunction {
-    const existing = this.#byIndex.get(index);
-    if (existing !== undefined) return existing;
-    const entry = this.describe(index, role, operands, details);
-    this.#byIndex.set(index, entry);
-    return entry;
+    return entryOf(this.#byIndex, index, () => this.describe(index, role, operands, details));
   }
 
   /** Returns the entry that `add` would add. */

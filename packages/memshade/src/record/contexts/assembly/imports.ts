@@ -1,27 +1,19 @@
 // Imports of the calling-context code: addresses and sizes of a tool's tables, whose fields are in `layout.ts`.
 
+declare module "layout";
 /** Address of a u32 with the start of the next frame, 0 at first. */
-@external("layout", "FRAME_NEXT")
 export declare const FRAME_NEXT: u32;
-@external("layout", "FRAMES")
 export declare const FRAMES: u32;
 /** End of the frames of contexts. One more frame per function fits after it, for contexts without room. */
-@external("layout", "FRAME_LIMIT")
 export declare const FRAME_LIMIT: u32;
 /** Address of these frames by tag: a u32 each. */
-@external("layout", "LAST_FRAMES")
 export declare const LAST_FRAMES: u32;
 
 /** Address of a u32 with the number of the last node. */
-@external("layout", "NODE_NEXT")
 export declare const NODE_NEXT: u32;
-@external("layout", "NODES")
 export declare const NODES: u32;
-@external("layout", "NODE_CAPACITY")
 export declare const NODE_CAPACITY: u32;
 
-@external("layout", "INDEX")
 export declare const INDEX: u32;
 /** Largest number of its entries, a power of two. */
-@external("layout", "INDEX_ENTRIES")
 export declare const INDEX_ENTRIES: u32;

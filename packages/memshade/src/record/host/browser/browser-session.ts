@@ -1,3 +1,4 @@
+import { attempt } from "../../../ground/bytes/dispensable.ts";
 import type { CdpEvent, CdpPipe, CdpValues } from "./cdp-pipe.ts";
 import { AGENT_SCRIPT, type AgentMessage, type AgentSettings } from "./messages.ts";
 
@@ -217,11 +218,7 @@ export class BrowserSession {
         this.contexts.some(({ session }) => isBelow(session, page)) || (page.isWorker && this.#isWanted(page))
       );
     }
-    try {
-      return origins.includes(new URL(url).origin);
-    } catch {
-      return false;
-    }
+    return attempt(() => origins.includes(new URL(url).origin), false);
   }
 
   #contextOf(session: Session, executionContext: number): Context {

@@ -1,5 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { dwpCandidates, openObject } from "../../../code/objects/index.ts";
+import { attempt } from "../../../ground/bytes/dispensable.ts";
+import { entryOf } from "../../../ground/bytes/entries.ts";
 import { WASM_PAGE_BYTES } from "../../../ground/bytes/sizes.ts";
 import { readRegular } from "../../../names/load/file.ts";
 import { nodeDecompressors } from "../../../names/load/objects.ts";
@@ -323,11 +325,7 @@ export class ModuleService {
 
 function pathOf(address: string | undefined): string | null {
   if (address?.startsWith("file:") !== true) return null;
-  try {
-    return fileURLToPath(withoutQuery(address));
-  } catch {
-    return null;
-  }
+  return attempt(() => fileURLToPath(withoutQuery(address)), null);
 }
 
 async function glueOf(scripts: readonly string[], textOf: (url: string) => Promise<string>): Promise<string> {
@@ -404,11 +402,9 @@ export class PageTexts {
   readonly read = (place: string): string | undefined => this.#texts.get(place) ?? readText(place);
 
   #bytesOf(url: string, from: LoadedFrom, largest: number, withinMs: number): Promise<Buffer | undefined> {
-    const requested = this.#files.get(url);
-    if (requested !== undefined) return requested;
-    const loading = withTimeout(this.#load(url, from, largest), withinMs).catch(() => undefined);
-    this.#files.set(url, loading);
-    return loading;
+    return entryOf(this.#files, url, () =>
+      withTimeout(this.#load(url, from, largest), withinMs).catch(() => undefined),
+    );
   }
 
   async #load(url: string, { session, frame }: LoadedFrom, largest: number): Promise<Buffer | undefined> {

@@ -1,3 +1,4 @@
+import { entryOf } from "../../../ground/bytes/entries.ts";
 import { counted } from "../../../profile/model/counted.ts";
 import type { Recorder } from "../run/recorder.ts";
 import { describeThrown } from "../run/run-end.ts";
@@ -121,8 +122,7 @@ export class PageRun implements BrowserEvents {
 
   #parcel(context: Context, id: number): Buffer[] {
     const key = `${context.number}:${id}`;
-    const pieces = this.#parcels.get(key) ?? [];
-    this.#parcels.set(key, pieces);
+    const pieces = entryOf(this.#parcels, key, () => []);
     return pieces;
   }
 

@@ -1,5 +1,6 @@
 import { basename } from "node:path";
 import { openObject } from "../../../code/objects/index.ts";
+import { entryOf } from "../../../ground/bytes/entries.ts";
 import { loadSymbolizer } from "../../../names/load/symbolizer.ts";
 import type { LinesOf } from "../../tools/session.ts";
 import { linesBy, moduleLines } from "./module-lines.ts";
@@ -25,11 +26,7 @@ export class FileLines {
   readonly linesOf: LinesOf = (original) => {
     const path = this.#paths.get(original);
     if (path === undefined) return moduleLines(original);
-    let cached = this.#linesByModule.get(original);
-    if (cached === undefined) {
-      cached = { lines: this.#load(original, path) };
-      this.#linesByModule.set(original, cached);
-    }
+    const cached = entryOf(this.#linesByModule, original, () => ({ lines: this.#load(original, path) }));
     return cached.lines;
   };
 

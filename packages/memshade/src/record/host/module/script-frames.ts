@@ -1,4 +1,5 @@
 import { dispensable } from "../../../ground/bytes/dispensable.ts";
+import { entryOf } from "../../../ground/bytes/entries.ts";
 import { type ReadText, ScriptFile } from "../../../names/load/script-file.ts";
 import type { RunHostFrame } from "../../../profile/model/run.ts";
 import type { HostFrame } from "../../tools/heap/read/host-callers.ts";
@@ -27,8 +28,7 @@ export class ScriptFrames {
   };
 
   #fileOf(file: string): ScriptFile {
-    const scriptFile = this.#files.get(file) ?? new ScriptFile(file, this.#read);
-    this.#files.set(file, scriptFile);
+    const scriptFile = entryOf(this.#files, file, () => new ScriptFile(file, this.#read));
     return scriptFile;
   }
 }

@@ -1,6 +1,7 @@
 import { accessSync, constants, lstatSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
+import { attempt } from "../../../ground/bytes/dispensable.ts";
 import { makeFolders } from "./make-folders.ts";
 import { isContentOwn, isOwn, isSafelyPlaced } from "./own-files.ts";
 import { say } from "./terminal-line.ts";
@@ -26,11 +27,7 @@ export function compiledCodeFolder(): string | undefined {
   const caches = cachesOf(process);
   const folder = join(caches, "node");
   if (problemOf(folder, [caches, folder]) !== undefined) return undefined;
-  try {
-    return isContentOwn(folder) ? folder : undefined;
-  } catch {
-    return undefined;
-  }
+  return attempt(() => (isContentOwn(folder) ? folder : undefined), undefined);
 }
 
 /**

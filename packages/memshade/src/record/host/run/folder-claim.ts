@@ -14,6 +14,7 @@ import {
   writeSync,
 } from "node:fs";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
+import { attempt } from "../../../ground/bytes/dispensable.ts";
 import { UserError } from "../../../ground/bytes/errors.ts";
 import { describeSystemError } from "../../../ground/bytes/system-errors.ts";
 import { readRegular } from "../../../names/load/file.ts";
@@ -257,11 +258,7 @@ function renamed(from: string, to: string): boolean {
 }
 
 function ownerOf(claim: string): string | undefined {
-  try {
-    return readRegular(join(claim, OWNER)).toString();
-  } catch {
-    return undefined;
-  }
+  return attempt(() => readRegular(join(claim, OWNER)).toString(), undefined);
 }
 
 /**

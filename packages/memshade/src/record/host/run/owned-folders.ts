@@ -1,6 +1,7 @@
 import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { attempt } from "../../../ground/bytes/dispensable.ts";
 import { readRegular } from "../../../names/load/file.ts";
 import { isOwn } from "./own-files.ts";
 import { isRunning, ownIdentity } from "./process-identity.ts";
@@ -42,11 +43,7 @@ export function removeLeftFolders(parent: string, kind: string): void {
 
 /** Returns no names if the folder does not exist, or cannot be read. */
 function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
+  return attempt(() => readdirSync(folder), []);
 }
 
 function removeIfLeft(folder: string): void {

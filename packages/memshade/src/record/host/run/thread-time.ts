@@ -1,4 +1,5 @@
 import process from "node:process";
+import { attempt } from "../../../ground/bytes/dispensable.ts";
 
 // Copies of functions that programs may replace.
 const now = performance.now.bind(performance);
@@ -13,9 +14,5 @@ function processorMs(): number {
 }
 
 function isTold(): boolean {
-  try {
-    return processorMs() >= 0;
-  } catch {
-    return false;
-  }
+  return attempt(() => processorMs() >= 0, false);
 }

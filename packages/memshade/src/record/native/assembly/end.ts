@@ -1,5 +1,5 @@
 // Holds a program that ends with live blocks, while the parent finds out which of them can still be reached.
-// This function is registered before all other exit handlers, so it runs after them.
+// The handler is registered before all other exit handlers, so it runs after them.
 // A program may have forbidden itself system calls, and would be killed by one. So it polls a word of its
 // memory for some milliseconds, until the parent allows system calls. Without that permission, it polls until
 // it gives up.

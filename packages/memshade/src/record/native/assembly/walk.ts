@@ -2,7 +2,7 @@
 // stack.
 //
 // The state of a frame is its return address, and the stack pointer and the frame pointer after the return.
-// This state and the words read on the way (return addresses, saved frame pointers) determine all frames
+// Together with the words read on the way (return addresses, saved frame pointers), it determines all frames
 // further out. If a frame has the state of a frame of the previous walk, the words of the outer frames are
 // compared. If all of them are unchanged, the outer frames are unchanged and keep their nodes.
 //

@@ -1,3 +1,4 @@
+import { hexOf } from "../../../ground/bytes/numbers.ts";
 import { MODULE_BYTES, Module, ModuleKind, Place, SUM_WORDS } from "../layout.ts";
 import { keyOfSum, withMark } from "../tables/table-key.ts";
 
@@ -33,7 +34,7 @@ export function readModules(memory: SharedArrayBuffer, count: number): ProcessMo
     const site = word(Module.site);
     const mark = u64(at + Module.mark);
     const idBytes = word(Module.buildIdBytes);
-    const id = hex(bytes(Module.buildId, idBytes === 0 ? 4 * SUM_WORDS : idBytes));
+    const id = hexOf(bytes(Module.buildId, idBytes === 0 ? 4 * SUM_WORDS : idBytes));
     return {
       name: new TextDecoder().decode(
         new Uint8Array(memory, word(Module.name), word(Module.nameBytes)).slice(),
@@ -48,8 +49,4 @@ export function readModules(memory: SharedArrayBuffer, count: number): ProcessMo
       mark,
     };
   });
-}
-
-function hex(bytes: Uint8Array): string {
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

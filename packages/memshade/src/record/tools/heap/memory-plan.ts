@@ -1,8 +1,9 @@
 import { UserError } from "../../../ground/bytes/errors.ts";
-import { KIB, MIB, WASM_PAGE_BYTES } from "../../../ground/bytes/sizes.ts";
+import { KIB, MIB, roundUp, WASM_PAGE_BYTES } from "../../../ground/bytes/sizes.ts";
 import { groupDigits } from "../../../profile/model/counted.ts";
 import type { HostStacks } from "../heap-options.ts";
 import type { ShadowLayout } from "../options.ts";
+import { constantsOf } from "../table-layout.ts";
 import {
   CONTROL_BYTES,
   HOST_ENTRIES_BYTES,
@@ -53,10 +54,6 @@ export interface LayoutWishes {
   asksHost?: boolean;
   /** The program's stack, if the host can take bytes of it. */
   movableStack?: { readonly start: number; readonly end: number } | undefined;
-}
-
-function roundUp(value: number, to: number): number {
-  return Math.ceil(value / to) * to;
 }
 
 function checkedCapacity(entries: string, value: number, most: number): number {
@@ -142,11 +139,8 @@ export function runtimeConstants(
   { wallClock, exact, counted, hostStacks, statics, memory64 }: RuntimeKind,
 ): Record<string, number> {
   return {
+    ...constantsOf(layout),
     COVERED: layout.coveredBytes === LARGEST_MEMORY_BYTES ? 0xffffffff : layout.coveredBytes,
-    SLOTS: layout.slots,
-    SLOTS_END: layout.slotsEnd,
-    MARKS: layout.marks,
-    DIRECTORY: layout.directory,
     COUNTED: counted ? 1 : 0,
     EXACT: exact ? 1 : 0,
     STATICS: statics?.start ?? 0,
@@ -154,26 +148,6 @@ export function runtimeConstants(
     IMAGE: statics?.start ?? 0,
     IMAGE_BYTES: statics === undefined ? 0 : Math.min(statics.dataEnd, layout.coveredBytes) - statics.start,
     HEADER_BYTES: memory64 ? 8 : 4,
-    CONTROL: layout.control,
-    SHAPES: layout.shapes,
-    MIBS: layout.mibs,
-    MIB_CAPACITY: layout.mibCapacity,
-    PASTS: layout.pasts,
-    DRAGS: layout.drags,
-    FOLLOWED: layout.followed,
-    INTERVALS: layout.intervals,
-    CHANGES: layout.changes,
-    CHANGE_CAPACITY: layout.changeCapacity,
-    GROWTHS: layout.growths,
-    NODES: layout.nodes,
-    NODE_CAPACITY: layout.nodeCapacity,
-    CHILDREN: layout.children,
-    CHILD_CAPACITY: layout.childCapacity,
-    RECORDS: layout.records,
-    RECORD_CAPACITY: layout.recordCapacity,
-    HISTOGRAMS: layout.histograms,
-    HISTOGRAMS_END: layout.histogramsEnd,
-    STACK: layout.stack,
     HOST_STACKS: HOST_STACKS[hostStacks],
     HOST_ENTRIES: layout.hostEntries ?? 0,
     PROGRAM_STACK_START: layout.stackTakes?.start ?? 0,
@@ -182,8 +156,6 @@ export function runtimeConstants(
     WALL_CLOCK: wallClock ? 1 : 0,
     SHARED: layout.stackCount > 1 ? 1 : 0,
     FIRST_STACK: layout.stack,
-    STACK_DISTANCE: layout.stackDistance,
-    STACK_COUNT: layout.stackCount,
     INSTANCE: 0,
   };
 }

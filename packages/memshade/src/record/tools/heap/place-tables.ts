@@ -1,3 +1,4 @@
+import { roundUp } from "../../../ground/bytes/sizes.ts";
 import {
   CHANGE_BYTES,
   CHANGES_PER_CONTEXT,
@@ -17,10 +18,6 @@ import {
 
 /** Average number of calls of a path that no other path shares. */
 const NODES_PER_CONTEXT = 8;
-
-function roundUp(value: number, to: number): number {
-  return Math.ceil(value / to) * to;
-}
 
 function powerOfTwoAbove(value: number): number {
   return 2 ** Math.ceil(Math.log2(value));

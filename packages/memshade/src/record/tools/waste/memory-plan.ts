@@ -2,6 +2,7 @@ import { KIB, LINE_BYTES, MIB, WASM_PAGE_BYTES } from "../../../ground/bytes/siz
 import { indexTableBytes } from "../../contexts/frames/index-table.ts";
 import { NODE_BYTES } from "../../contexts/layout.ts";
 import type { WasteOptions } from "../options.ts";
+import { constantsOf } from "../table-layout.ts";
 import {
   BLOCK_BYTES,
   CONTROL_BYTES,
@@ -39,75 +40,7 @@ export const SITE_EVENTS = 8;
 const IDS = 65_536;
 const ID_BYTES = 5;
 
-export interface WasteLayout {
-  /** Bytes of program memory that the tool covers. */
-  covered: number;
-  /** True if writers and readers have a memory each, in this order after the one with everything else. */
-  isSplit: boolean;
-  /** A u32 per byte of program memory with its last store. Summary mode uses it only for stores without an id. */
-  writers: number;
-  readers: number;
-  seen: number;
-  control: number;
-  stores: number;
-  storeCapacity: number;
-  loads: number;
-  loadCapacity: number;
-  /** Distance between the records of two consecutive stores or loads, as a shift. */
-  recordShift: number;
-  loadShift: number;
-  /** Counters of inline code, `SITE_COUNTERS_BYTES` per site. Summary mode only, without contexts. */
-  counters: number;
-  /** Frames of contexts, which hold the records: their start, and the limit of the frames of contexts. 0: no frames. */
-  arena: number;
-  arenaLimit: number;
-  lastFrames: number;
-  /**
-   * A u64 per id: bytes of its store that were read since it has the id. In a table of their own they take less of the
-   * processor's cache than in the records.
-   */
-  reads: number;
-  /** The id of each store four times, zero while it has none. In frames they precede the records. */
-  storeIds: number;
-  /** A u32 per id, the distance of its record from `stores`, and a byte per id. Summary mode only. */
-  recordOf: number;
-  lastId: number;
-  sizes: number;
-  /** Values that redundant loads find, `VALUES_BYTES` per load record. Precise mode only. */
-  values: number;
-  pairs: number;
-  pairCapacity: number;
-  nodes: number;
-  nodeCapacity: number;
-  index: number;
-  indexCapacity: number;
-  blockOf: number;
-  blocks: number;
-  blockCapacity: number;
-  sites: number;
-  siteCapacity: number;
-  /** Call paths of allocations; 0: not recorded. */
-  paths: number;
-  pathCapacity: number;
-  /**
-   * Accesses to the blocks of each path, in summary mode: read marks (a byte per 4 bytes of program memory), the path
-   * of the block that starts there (a u16 per 8 bytes), sums per path, and fates of granules. 0: not recorded.
-   */
-  readMarks: number;
-  blockPath: number;
-  pathBlocks: number;
-  fates: number;
-  fatesEnd: number;
-  /** Shadow stack, unless another tool keeps one: a host word, then frames. 0: none. */
-  stackWord: number;
-  /**
-   * Dirty lines, if the host is opaque: a byte per line of 256 bytes of program memory, and room for a list of all
-   * lines.
-   */
-  dirty: number;
-  dirtyList: number;
-  endBytes: number;
-}
+export type WasteLayout = ReturnType<typeof planWaste>;
 
 export interface WasteWishes {
   /** Largest size that the program's memory can reach, bytes. */
@@ -182,7 +115,7 @@ export function isPreciseMode({ pairs, objects }: WasteOptions): boolean {
 }
 
 /** Places the tables after the shadow memory, which covers as much of the program's memory as there is room for. */
-export function planWaste(wishes: WasteWishes): WasteLayout {
+export function planWaste(wishes: WasteWishes) {
   const isPrecise = wishes.engine === "full";
   const { contexts, frames } = wishes;
   const shifts = RECORD_SHIFTS[isPrecise ? "precise" : frames ? "framed" : "summary"];
@@ -245,12 +178,16 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
   // The tables lie far above the addresses that a store just above the covered memory could reach.
   const control = place(CONTROL_BYTES, WASM_PAGE_BYTES);
   const layout = {
+    /** Bytes of program memory that the tool covers. */
     covered,
+    /** True if writers and readers have a memory each, in this order after the one with everything else. */
     isSplit,
+    /** A u32 per byte of program memory with its last store. Summary mode uses it only for stores without an id. */
     writers,
     readers,
     seen,
     control,
+    /** Distance between the records of two consecutive stores or loads, as a shift. */
     recordShift: shifts.stores,
     loadShift: shifts.loads,
     // No record crosses a line of the caches.
@@ -258,15 +195,24 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
     storeCapacity,
     loads: frames ? 0 : place(loadRecords, LINE_BYTES),
     loadCapacity,
+    /** Counters of inline code, `SITE_COUNTERS_BYTES` per site. Summary mode only, without contexts. */
     counters: place(counters),
+    /** The id of each store four times, zero while it has none. In frames they precede the records. */
     storeIds: place(storeIdsBytes),
+    /**
+     * A u64 per id: bytes of its store that were read since it has the id. In a table of their own they take less of the
+     * processor's cache than in the records.
+     */
     reads: place(readsBytes, LINE_BYTES),
     sizes: place(covered / 2),
+    /** Frames of contexts, which hold the records: their start, and the limit of the frames of contexts. 0: no frames. */
     arena: frames ? place(FRAMES_BYTES + frames.bytes) : 0,
     arenaLimit: frames ? end - frames.bytes : 0,
     lastFrames: frames ? place((frames.functions + 1) * 4) : 0,
+    /** A u32 per id, the distance of its record from `stores`, and a byte per id. Summary mode only. */
     recordOf: isPrecise ? 0 : place(idTableBytes),
     lastId: ShadowIds.first - 1 + Math.min(wishes.mostIds ?? IDS, ShadowIds.overflow - ShadowIds.first),
+    /** Values that redundant loads find, `VALUES_BYTES` per load record. Precise mode only. */
     values: place(isPrecise ? loadCapacity * VALUES_BYTES : 0),
     pairs: place(pairCapacity * PAIR_BYTES),
     pairCapacity,
@@ -279,14 +225,24 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
     blockCapacity,
     sites: place(siteCapacity * OBJECT_SITE_BYTES),
     siteCapacity,
+    /** Call paths of allocations; 0: not recorded. */
     paths: pathCapacity === 0 ? 0 : place(pathCapacity * PATH_BYTES),
     pathCapacity,
     pathBlocks: hasBlocks ? place(pathCapacity * PATH_BLOCKS_BYTES) : 0,
     fates: hasBlocks ? place(FATES_BYTES) : 0,
     fatesEnd: hasBlocks ? end : 0,
+    /**
+     * Accesses to the blocks of each path, in summary mode: read marks (a byte per 4 bytes of program memory), the path
+     * of the block that starts there (a u16 per 8 bytes), sums per path, and fates of granules. 0: not recorded.
+     */
     readMarks: hasBlocks ? place(covered / 4) : 0,
     blockPath: hasBlocks ? place(covered / 4) : 0,
+    /** Shadow stack, unless another tool keeps one: a host word, then frames. 0: none. */
     stackWord: stackBytes === 0 ? 0 : place(stackBytes),
+    /**
+     * Dirty lines, if the host is opaque: a byte per line of 256 bytes of program memory, and room for a list of all
+     * lines.
+     */
     dirty: wishes.opaque ? place(covered / 2 ** DIRTY_LINE_SHIFT) : 0,
     dirtyList: wishes.opaque ? place((covered / 2 ** DIRTY_LINE_SHIFT) * 4) : 0,
   };
@@ -331,57 +287,26 @@ export function wasteConstants(
   isCompatible: boolean,
 ): Record<string, number> {
   return {
-    COVERED: layout.covered,
+    ...constantsOf(layout),
     MOST_PAGES: wishes.mostPages,
-    CONTROL: layout.control,
-    STORES: layout.stores,
-    LOADS: layout.loads,
-    RECORD_SHIFT: layout.recordShift,
-    LOAD_SHIFT: layout.loadShift,
     FRAMED: layout.arena === 0 ? 0 : 1,
     FRAME_NEXT: layout.control + Control.frameNext,
     FRAMES: layout.arena,
     FRAME_LIMIT: layout.arenaLimit,
-    LAST_FRAMES: layout.lastFrames,
-    SIZES: layout.sizes,
     ZERO_IS_VALID: isCompatible ? 0 : 1,
     REALLOC_FORGETS: isCompatible ? 1 : 0,
-    WRITERS: layout.writers,
     INVALID: ShadowIds.invalid,
     INIT: ShadowIds.init,
     OVERFLOW: ShadowIds.overflow,
-    LAST_ID: layout.lastId,
-    RECORD_OF: layout.recordOf,
-    STORE_IDS: layout.storeIds,
-    READS: layout.reads,
-    READERS: layout.readers,
-    SEEN: layout.seen,
-    VALUES: layout.values,
-    PAIRS: layout.pairs,
     PAIR_MASK: layout.pairCapacity - 1,
     BY_CONTEXT: wishes.contexts ? 1 : 0,
     NODE_NEXT: layout.control + Control.nodeNext,
-    NODES: layout.nodes,
-    NODE_CAPACITY: layout.nodeCapacity,
-    INDEX: layout.index,
     INDEX_ENTRIES: layout.indexCapacity,
     STORE_SITES: wishes.stores,
     LOAD_SITES: wishes.loads,
-    STORE_CAPACITY: layout.storeCapacity,
-    LOAD_CAPACITY: layout.loadCapacity,
-    DIRTY: layout.dirty,
-    DIRTY_LIST: layout.dirtyList,
     BLOCK_OF: wishes.objects ? layout.blockOf : 0,
     BLOCKS: wishes.objects ? layout.blocks : 0,
-    BLOCK_CAPACITY: layout.blockCapacity,
-    SITES: layout.sites,
-    SITE_CAPACITY: layout.siteCapacity,
-    PATHS: layout.paths,
     PATH_MASK: layout.pathCapacity - 1,
     MARKS: layout.readMarks,
-    BLOCK_PATH: layout.blockPath,
-    PATH_BLOCKS: layout.pathBlocks,
-    FATES: layout.fates,
-    FATES_END: layout.fatesEnd,
   };
 }

@@ -1,5 +1,6 @@
 import { UserError } from "../../../ground/bytes/errors.ts";
-import { LINE_BYTES, WASM_PAGE_BYTES } from "../../../ground/bytes/sizes.ts";
+import { LINE_BYTES, roundUp, WASM_PAGE_BYTES } from "../../../ground/bytes/sizes.ts";
+import { constantsOf } from "../table-layout.ts";
 import { CONTROL_BYTES, Control, SNAPSHOT_BYTES } from "./layout.ts";
 
 /** Lines of 4 GiB, and one that stands for all addresses above. */
@@ -12,34 +13,10 @@ const MOST_INTERVALS = 16_384;
 const FEWEST_INTERVALS = 8;
 
 /** Addresses of the tables in the tool's memory, bytes, and further facts for reading them. */
-export interface WorkingSetLayout {
-  readonly [key: string]: number | string | boolean;
-  lines: number;
-  written: number;
-  both: number;
-  history: number;
-  pages: number;
-  bigPages: number;
-  control: number;
-  records: number;
-  recordCapacity: number;
-  stacks: number;
-  stacksEnd: number;
-  locality: number;
-  endBytes: number;
-  interval: number;
-  maxIntervals: number;
-  unit: string;
-  assumeAligned: boolean;
-  adaptive: boolean;
-  longestCountdown: number;
-  /** Lines of the program's stack and first line of its heap; `heapFrom` is −1 if unknown. */
-  stackFrom: number;
-  stackTo: number;
-  heapFrom: number;
-  /** Positions of calls and polls that may be on the stack at a snapshot, as read by `CodeMarks`; empty: unknown. */
-  calls: string;
-}
+export type WorkingSetLayout = ReturnType<typeof planWorkingSetLayout> & {
+  /** True if the host is asked for its call stacks. */
+  readonly asksHost?: boolean;
+};
 
 export interface WorkingSetWishes {
   memoryBytes: number;
@@ -66,7 +43,7 @@ export function workingSetBytesPerByte(): number {
   return (PLANES + 1) / LINE_BYTES;
 }
 
-export function planWorkingSetLayout(wishes: WorkingSetWishes): WorkingSetLayout {
+export function planWorkingSetLayout(wishes: WorkingSetWishes) {
   const { interval, maxIntervals } = wishes;
   if (!Number.isSafeInteger(interval) || interval < 1 || interval > 2 ** 48)
     throw new UserError("the length of an interval must be between 1 and 2^48 units");
@@ -112,9 +89,11 @@ export function planWorkingSetLayout(wishes: WorkingSetWishes): WorkingSetLayout
     assumeAligned: wishes.assumeAligned,
     adaptive: wishes.adaptive,
     longestCountdown: wishes.mostAccessesToPoll ?? LONGEST_COUNTDOWN,
+    /** Lines of the program's stack and first line of its heap; `heapFrom` is −1 if unknown. */
     stackFrom: wishes.stackFrom,
     stackTo: wishes.stackTo,
     heapFrom: wishes.heapFrom,
+    /** Positions of calls and polls that may be on the stack at a snapshot, as read by `CodeMarks`; empty: unknown. */
     calls: "",
   };
 }
@@ -132,27 +111,11 @@ export function clockAt({ control }: WorkingSetLayout): number {
 
 export function workingSetConstants(layout: WorkingSetLayout): Record<string, number> {
   return {
-    LINES: layout.lines,
-    WRITTEN: layout.written,
-    BOTH: layout.both,
-    HISTORY: layout.history,
-    PAGES: layout.pages,
-    BIG_PAGES: layout.bigPages,
-    CONTROL: layout.control,
-    RECORDS: layout.records,
-    RECORD_CAPACITY: layout.recordCapacity,
+    ...constantsOf(layout),
     INTERVAL_LOW: layout.interval >>> 0,
     INTERVAL_HIGH: Math.floor(layout.interval / 2 ** 32),
     MOST_INTERVALS: layout.maxIntervals,
-    STACK_FROM: layout.stackFrom,
-    STACK_TO: layout.stackTo,
     HEAP_FROM: layout.heapFrom < 0 ? 0xffffffff : layout.heapFrom,
-    LONGEST_COUNTDOWN: layout.longestCountdown,
-    ADAPTIVE: layout.adaptive ? 1 : 0,
     ACCESSES: accessesAt(layout),
   };
-}
-
-function roundUp(value: number, to: number): number {
-  return Math.ceil(value / to) * to;
 }

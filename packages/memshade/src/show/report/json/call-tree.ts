@@ -99,18 +99,11 @@ function nodesJson(
 
 function nodeJson(node: CallNode, least: number, depth: number): JsonNode {
   const { frame, places, total, own, children } = node;
-  const { isWord, function: name, module, file, line, startLine, inlined, address, library } = frame;
   const inside =
     depth <= 0 ? { roots: [], omitted: omittedOf(children) } : nodesJson(children, least, depth - 1);
   return {
-    ...(isWord === true ? { word: name } : { function: name }),
-    module,
-    file,
-    line,
-    startLine,
-    inlined,
-    address,
-    library,
+    ...(frame.isWord === true ? { word: frame.function } : { function: frame.function }),
+    ...positionJson(frame),
     places,
     total,
     own,
@@ -122,4 +115,9 @@ function nodeJson(node: CallNode, least: number, depth: number): JsonNode {
 function omittedOf(nodes: readonly CallNode[]): JsonNode["omitted"] {
   if (nodes.length === 0) return undefined;
   return { nodes: nodes.length, total: nodes.reduce((sum, { total }) => sum + total, 0) };
+}
+
+export function positionJson(frame: StackFrame) {
+  const { module, file, line, startLine, inlined, address, library } = frame;
+  return { module, file, line, startLine, inlined, address, library };
 }

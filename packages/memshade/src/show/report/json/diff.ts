@@ -12,6 +12,7 @@ import { gapsOf } from "../../../explain/measures/gaps.ts";
 import { measure } from "../../../explain/measures/index.ts";
 import type { MeasuredTool, StackFrame } from "../../../explain/measures/measured-stacks.ts";
 import type { Clock } from "../../../profile/model/run.ts";
+import { positionJson } from "./call-tree.ts";
 import { type FindingDiffJson, findingDiffJson } from "./findings.ts";
 import { createSiteWriter } from "./sites.ts";
 import { jsonText } from "./text.ts";
@@ -274,16 +275,6 @@ export function placeDiffJson(
   return jsonText(document);
 }
 
-function frameJson({
-  function: name,
-  module,
-  file,
-  line,
-  startLine,
-  inlined,
-  address,
-  library,
-  isWord,
-}: StackFrame): StackFrame {
-  return { function: name, module, file, line, startLine, inlined, address, library, isWord };
+function frameJson(frame: StackFrame): StackFrame {
+  return { function: frame.function, ...positionJson(frame), isWord: frame.isWord };
 }

@@ -44,12 +44,22 @@ export function checkGithub(report: CheckedRunReport): string {
 }
 
 function annotation(checked: ReportedLimit, report: CheckedRunReport): string {
-  const line = lineOf(checked, report.locate);
+  const level = outcomeOf(checked) === "undecided" ? "warning" : "error";
+  return workflowCommand(level, lineOf(checked, report.locate), {
+    title: checked.limit.text,
+    text: limitSentence(checked, report),
+  });
+}
+
+/** Formats a command that annotates a line of a change. */
+export function workflowCommand(
+  level: "error" | "warning",
+  line: { readonly file: string; readonly line: number } | undefined,
+  { title, text }: { readonly title: string; readonly text: string },
+): string {
   const place =
     line === undefined ? "" : `file=${property(line.file)},line=${line.line},endLine=${line.line},`;
-  const title = property(`memshade: ${checked.limit.text}`);
-  const level = outcomeOf(checked) === "undecided" ? "warning" : "error";
-  return `::${level} ${place}title=${title}::${data(limitSentence(checked, report))}`;
+  return `::${level} ${place}title=${property(`memshade: ${title}`)}::${data(text)}`;
 }
 
 /** Escapes a message of a workflow command. */

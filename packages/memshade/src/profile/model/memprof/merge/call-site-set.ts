@@ -1,13 +1,10 @@
+import { entryOf } from "../../../../ground/bytes/entries.ts";
 /** Distinct call sites of functions, with the targets of their calls. */
 export class CallSiteSet {
   readonly #byFunction = new Map<bigint, Map<number, Set<bigint> | undefined>>();
 
   add(guid: bigint, stack: number, callees: readonly bigint[] | undefined): void {
-    let sites = this.#byFunction.get(guid);
-    if (sites === undefined) {
-      sites = new Map();
-      this.#byFunction.set(guid, sites);
-    }
+    const sites = entryOf(this.#byFunction, guid, () => new Map());
     if (callees === undefined || callees.length === 0) {
       if (!sites.has(stack)) sites.set(stack, undefined);
       return;

@@ -1,3 +1,4 @@
+import { concatenated } from "../../../../ground/bytes/file-piece.ts";
 import type { ShadowLayout } from "../../../tools/index.ts";
 import type { RewrittenModule } from "../../instance/instantiation-observer.ts";
 import { type AgentMessage, type AgentSettings, type AnswerHead, PIECE_BYTES } from "../messages.ts";
@@ -146,7 +147,7 @@ export class ModuleAnswers {
     if (pushed === undefined) return;
     pushed.pieces.push(bytesOf(text));
     if (!isLast) return;
-    pushed.whole = joined(pushed.pieces);
+    pushed.whole = concatenated(pushed.pieces);
     pushed.done?.();
   }
 
@@ -207,16 +208,6 @@ function read(answer: Uint8Array, original: Uint8Array): RewrittenModule | undef
   const end = 4 + view.getUint32(0, true);
   const head: AnswerHead = parse(new Utf8Decoder().decode(answer.subarray(4, end)));
   return { bytes: answer.subarray(end), tracked: { ...head, original } };
-}
-
-function joined(pieces: readonly Uint8Array[]): Uint8Array {
-  const whole = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const piece of pieces) {
-    whole.set(piece, at);
-    at += piece.length;
-  }
-  return whole;
 }
 
 function bytesOfText(text: string): Uint8Array {

@@ -1,3 +1,4 @@
+import { entryOf } from "../../../../ground/bytes/entries.ts";
 import type { InstrumentedInfo, ShadowLayout } from "../../../tools/index.ts";
 import type { MemoryRange } from "../../../tools/unused-tables.ts";
 import { memoryBeyond } from "../../../tools/waste/read/held-memory.ts";
@@ -403,8 +404,7 @@ export class Threads {
         if (!this.#pairs.some((pair) => pair.program === memory && pair.module === module))
           this.#newPair(memory, module, info);
     }
-    const given = this.#given.get(worker) ?? new Set();
-    this.#given.set(worker, given);
+    const given = entryOf(this.#given, worker, () => new Set());
     const pairs = this.#pairs.filter((pair) => !given.has(pair));
     if (pairs.length === 0) return;
     for (const pair of pairs) given.add(pair);

@@ -13,6 +13,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { attempt } from "../../../../ground/bytes/dispensable.ts";
 import { FormatError } from "../../../../ground/bytes/errors.ts";
 import { viewOf } from "../../../../ground/bytes/numbers.ts";
 import { ByteWriter } from "../../../../ground/bytes/writer.ts";
@@ -92,11 +93,7 @@ function isFree(folder: string, path: string, remove: Removal): boolean {
 }
 
 function ownerOf(path: string): string | undefined {
-  try {
-    return readFileSync(path, "latin1");
-  } catch {
-    return undefined;
-  }
+  return attempt(() => readFileSync(path, "latin1"), undefined);
 }
 
 /**

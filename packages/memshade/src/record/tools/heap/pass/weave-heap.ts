@@ -8,6 +8,7 @@ import {
 } from "../../../../code/wasm/index.ts";
 import { bytesOfBase64 } from "../../../../ground/bytes/base64.ts";
 import { partitionPoint } from "../../../../ground/bytes/columns.ts";
+import { entryOf } from "../../../../ground/bytes/entries.ts";
 import { areCollected } from "../../../../profile/model/collected-objects.ts";
 import { addressesOf } from "../../../allocator/find/state-addresses.ts";
 import { type FrameBase, fixedFrameBase, placeCode } from "../../../contexts/frame-base.ts";
@@ -470,12 +471,7 @@ function commonPathBytes(): Uint8Array {
 }
 
 function decode(base64: string): Uint8Array {
-  let bytes = decoded.get(base64);
-  if (bytes === undefined) {
-    bytes = bytesOfBase64(base64);
-    decoded.set(base64, bytes);
-  }
-  return bytes;
+  return entryOf(decoded, base64, () => bytesOfBase64(base64));
 }
 
 /** Small functions, one per counter word, for code where a counter in line is not worth its bytes. */

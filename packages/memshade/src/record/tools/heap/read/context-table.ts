@@ -1,3 +1,4 @@
+import { entryOf } from "../../../../ground/bytes/entries.ts";
 import { addCollection, type BlockCollection } from "../../../../profile/model/collection.ts";
 import {
   addCapacity,
@@ -55,12 +56,7 @@ const keys = new WeakMap<readonly number[], string>();
 
 /** Returns a call path as text. The path must not change afterwards, because the text is cached. */
 export function pathKey(sites: readonly number[]): string {
-  let key = keys.get(sites);
-  if (key === undefined) {
-    key = sites.join();
-    keys.set(sites, key);
-  }
-  return key;
+  return entryOf(keys, sites, () => sites.join());
 }
 
 export class ContextTable {

@@ -60,7 +60,7 @@ import {
   reachSentences,
 } from "./reach/apply-reach.ts";
 import type { ReachSums } from "./reach/reach-sums.ts";
-import { type ShadowContents, ShadowReader, type ShadowTotals } from "./read-shadow.ts";
+import { SHADOW_TOTALS, type ShadowContents, ShadowReader, type ShadowTotals } from "./read-shadow.ts";
 import { staticAccesses, staticsFile } from "./statics-file.ts";
 import { UNCOUNTED_SITE } from "./uncounted.ts";
 
@@ -443,34 +443,7 @@ function countsOf(
 
 type MergedFigures = Pick<ShadowContext, "mib" | "extras">;
 
-const NO_TOTALS: ShadowTotals = {
-  allocations: 0,
-  meanwhile: 0,
-  unfollowedBytes: 0,
-  peakBytes: 0,
-  peakBlocks: 0,
-  peakStamp: 0,
-  liveBytes: 0,
-  liveBlocks: 0,
-  otherAccesses: 0,
-  profilerBytes: 0,
-  overflowContexts: 0,
-  overflowBlocks: 0,
-  unfollowedFrees: 0,
-  unmatchedFrees: 0,
-  unmatchedSized: 0,
-  earlierFrees: 0,
-  earlierSized: 0,
-  earlierBytes: 0,
-  overlaps: 0,
-  sharedGranules: 0,
-  outside: 0,
-  misaligned: 0,
-  histogramsDropped: 0,
-  nearlyFullCounters: 0,
-  hostAsked: 0,
-  hostLeftOut: 0,
-};
+const NO_TOTALS = Object.fromEntries(SHADOW_TOTALS.map((name) => [name, 0])) as ShadowTotals;
 
 function heapOf(
   totals: readonly ShadowTotals[],

@@ -1,4 +1,5 @@
 import { contentId } from "../../../../code/wasm/index.ts";
+import { entryOf } from "../../../../ground/bytes/entries.ts";
 import type { RawSegment } from "../../../../profile/model/raw-profile.ts";
 import type { RunHost, RunHostFrame } from "../../../../profile/model/run.ts";
 import { HostSite } from "../../../contexts/layout.ts";
@@ -50,8 +51,7 @@ export class HostCallers {
   readonly #threads = new Map<number, { frames: number[]; stacks: number[] }>();
 
   learn(thread: number, { frames, stacks }: ToldStacks): void {
-    const ofThread = this.#threads.get(thread) ?? { frames: [], stacks: [0] };
-    this.#threads.set(thread, ofThread);
+    const ofThread = entryOf(this.#threads, thread, () => ({ frames: [], stacks: [0] }));
     for (const frame of frames) ofThread.frames.push(this.#frame(frame));
     for (let i = 0; i < stacks.length; i += 2)
       ofThread.stacks.push(this.#stack(ofThread.stacks[stacks[i]], ofThread.frames[stacks[i + 1]]));
@@ -127,11 +127,7 @@ export class HostCallers {
 
   #frame(frame: HostFrame): number {
     const text = JSON.stringify(frame);
-    const existing = this.#frameOfText.get(text);
-    if (existing !== undefined) return existing;
-    const number = this.#frames.push(frame) - 1;
-    this.#frameOfText.set(text, number);
-    return number;
+    return entryOf(this.#frameOfText, text, () => this.#frames.push(frame) - 1);
   }
 
   #stack(caller: number, frame: number): number {
@@ -180,17 +176,11 @@ export class HostSegment {
   pcsOf(site: number): bigint[] {
     // The stage does not change the frames, so it is not part of the key.
     const number = site & HostSite.numberMask;
-    let pcs = this.#pcs.get(number);
-    if (pcs === undefined) {
-      pcs = this.#callers.framesOf(site).map((frame) => this.#pcOf(frame));
-      this.#pcs.set(number, pcs);
-    }
-    return pcs;
+    return entryOf(this.#pcs, number, () => this.#callers.framesOf(site).map((frame) => this.#pcOf(frame)));
   }
 
   #pcOf(frame: HostFrame): bigint {
-    const index = this.#indices.get(frame) ?? this.#indices.size;
-    this.#indices.set(frame, index);
+    const index = entryOf(this.#indices, frame, () => this.#indices.size);
     // Starts at 1, because no call has the segment's first address.
     return this.#start + 1n + BigInt(index);
   }

@@ -71,46 +71,62 @@ const FAULT_COUNTERS = [
   Control.histogramDropped,
 ];
 
-export interface ShadowTotals {
-  allocations: number;
+export const SHADOW_TOTALS = [
+  "allocations",
   /**
    * Allocations that the program made in another thread while the tables were read. Contexts and totals are
    * then of different moments.
    */
-  meanwhile: number;
+  "meanwhile",
   /** Bytes of blocks beyond the tables' bound. */
-  unfollowedBytes: number;
-  peakBytes: number;
-  peakBlocks: number;
-  peakStamp: number;
-  liveBytes: number;
-  liveBlocks: number;
-  otherAccesses: number;
-  profilerBytes: number;
-  overflowContexts: number;
-  overflowBlocks: number;
+  "unfollowedBytes",
+  "peakBytes",
+  "peakBlocks",
+  "peakStamp",
+  "liveBytes",
+  "liveBlocks",
+  "otherAccesses",
+  "profilerBytes",
+  "overflowContexts",
+  "overflowBlocks",
   /** Number of the `overflowBlocks` that have ended. */
-  unfollowedFrees: number;
+  "unfollowedFrees",
   /** Releases of blocks whose allocation was not seen, and those of them that have an allocator's header. */
-  unmatchedFrees: number;
-  unmatchedSized: number;
+  "unmatchedFrees",
+  "unmatchedSized",
   /**
    * Releases of blocks from the memory's initial image, those of them that have an allocator's header, and
    * the bytes of the latter.
    */
-  earlierFrees: number;
-  earlierSized: number;
-  earlierBytes: number;
-  overlaps: number;
-  sharedGranules: number;
-  outside: number;
-  misaligned: number;
-  histogramsDropped: number;
-  nearlyFullCounters: number;
+  "earlierFrees",
+  "earlierSized",
+  "earlierBytes",
+  "overlaps",
+  "sharedGranules",
+  "outside",
+  "misaligned",
+  "histogramsDropped",
+  "nearlyFullCounters",
   /** Entries of the host whose callers were requested, and entries that were left out. */
-  hostAsked: number;
-  hostLeftOut: number;
-}
+  "hostAsked",
+  "hostLeftOut",
+] as const;
+export type ShadowTotals = Record<(typeof SHADOW_TOTALS)[number], number>;
+
+/** Totals that are words of the control block. */
+const CONTROL_TOTALS = [
+  "overflowContexts",
+  "overflowBlocks",
+  "unfollowedFrees",
+  "unmatchedFrees",
+  "unmatchedSized",
+  "earlierFrees",
+  "earlierSized",
+  "overlaps",
+  "sharedGranules",
+  "outside",
+  "misaligned",
+] as const;
 
 export interface ShadowContents {
   totals: ShadowTotals;
@@ -452,7 +468,9 @@ export class ShadowReader {
   #totals(): ShadowTotals {
     const live = this.#live();
     const peak = this.#peak();
+    const words = CONTROL_TOTALS.map((name) => [name, this.#control32(Control[name])]);
     return {
+      ...(Object.fromEntries(words) as Record<(typeof CONTROL_TOTALS)[number], number>),
       allocations: this.#control64(Control.allocations) - this.#forgottenAllocations,
       meanwhile: 0,
       unfollowedBytes: this.#control64(Control.unfollowedBytes),
@@ -463,18 +481,7 @@ export class ShadowReader {
       liveBlocks: live.blocks,
       otherAccesses: this.#control64(Control.otherAccesses),
       profilerBytes: this.#profilerBytes(),
-      overflowContexts: this.#control32(Control.overflowContexts),
-      overflowBlocks: this.#control32(Control.overflowBlocks),
-      unfollowedFrees: this.#control32(Control.unfollowedFrees),
-      unmatchedFrees: this.#control32(Control.unmatchedFrees),
-      unmatchedSized: this.#control32(Control.unmatchedSized),
-      earlierFrees: this.#control32(Control.earlierFrees),
-      earlierSized: this.#control32(Control.earlierSized),
       earlierBytes: this.#control64(Control.earlierBytes),
-      overlaps: this.#control32(Control.overlaps),
-      sharedGranules: this.#control32(Control.sharedGranules),
-      outside: this.#control32(Control.outside),
-      misaligned: this.#control32(Control.misaligned),
       histogramsDropped: this.#control32(Control.histogramDropped),
       nearlyFullCounters: 0,
       hostAsked: this.#hostEntries(HostEntries.asked),

@@ -1,3 +1,4 @@
+import { entryOf } from "../../../../ground/bytes/entries.ts";
 import { STACK_BEYOND } from "../../host-interface.ts";
 import type { StackTakesTable } from "../../options.ts";
 import { STACK_TAKE_BYTES, STACK_TAKES_HEAD_BYTES, StackTake, StackTakes } from "../layout.ts";
@@ -26,8 +27,7 @@ export function readStackTakes(view: DataView, { at, start, end }: StackTakesTab
     const caller = answer < STACK_BEYOND ? answer : 0;
     const mover = word(entry + StackTake.mover);
     const key = `${mover} ${caller}`;
-    const group = groups.get(key) ?? { mover, caller, calls: 0, bytes: 0 };
-    groups.set(key, group);
+    const group = entryOf(groups, key, () => ({ mover, caller, calls: 0, bytes: 0 }));
     group.calls++;
     group.bytes += word(entry + StackTake.from) - word(entry + StackTake.to);
   }

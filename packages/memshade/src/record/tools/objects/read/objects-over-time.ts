@@ -1,3 +1,4 @@
+import { entryOf } from "../../../../ground/bytes/entries.ts";
 import type { ContextOverTime, ObjectsOverTime } from "../../../../profile/model/objects.ts";
 import { FRAME_HEADER_BYTES } from "../../../contexts/layout.ts";
 import { allocates, fixedLength } from "../instructions.ts";
@@ -53,8 +54,13 @@ export function objectsOverTime(
     for (const [context, { objects, bytes }] of byContext) {
       end += bytes;
       allObjects += objects;
-      const row = contexts.get(context) ?? { context, intervals: [], objects: [], bytes: [], allBytes: 0 };
-      contexts.set(context, row);
+      const row = entryOf(contexts, context, () => ({
+        context,
+        intervals: [],
+        objects: [],
+        bytes: [],
+        allBytes: 0,
+      }));
       row.intervals.push(interval);
       row.objects.push(objects);
       row.bytes.push(bytes);
@@ -123,8 +129,7 @@ function meaningsOf(
   };
   const framesOf = new Map<number, number[]>();
   for (const [address, { defined }] of counts.frames) {
-    const frames = framesOf.get(defined) ?? [];
-    framesOf.set(defined, frames);
+    const frames = entryOf(framesOf, defined, () => []);
     frames.push(address);
   }
   events.forEach(({ op, first, second, defined, counter, elements }, event) => {

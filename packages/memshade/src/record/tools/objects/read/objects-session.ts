@@ -1,5 +1,6 @@
 import { type CompositeType, formatType, OPCODE_NAME, readNames } from "../../../../code/wasm/index.ts";
 import * as Op from "../../../../code/wasm/op.generated.ts";
+import { entryOf } from "../../../../ground/bytes/entries.ts";
 import { placeBound } from "../../../../profile/model/bound.ts";
 import { counted } from "../../../../profile/model/counted.ts";
 import { namedModuleOf } from "../../../../profile/model/named-module.ts";
@@ -366,8 +367,7 @@ function addUp(
     if (allocates(op)) {
       const type = families.canonical[first];
       const bytes = times === 0 ? 0 : allocated(first, times, length);
-      const index = perOffset.get(offset) ?? sites.length;
-      perOffset.set(offset, index);
+      const index = entryOf(perOffset, offset, () => sites.length);
       siteOfEvent[number] = index;
       sites[index] ??= {
         offset,

@@ -1,3 +1,4 @@
+import { entryOf } from "../../../../ground/bytes/entries.ts";
 import type { ObjectPaths } from "../../../../profile/model/objects.ts";
 import type { StackFrame } from "../../../../profile/model/working-set/working-set.ts";
 import { NOWHERE } from "../../../contexts/layout.ts";
@@ -31,8 +32,7 @@ export class CallPaths {
   ofOthers(frames: readonly StackFrame[]): number {
     return frames.reduceRight((caller, frame) => {
       const text = JSON.stringify(frame);
-      const number = this.#otherOfText.get(text) ?? this.#otherFrames.push(frame) - 1;
-      this.#otherOfText.set(text, number);
+      const number = entryOf(this.#otherOfText, text, () => this.#otherFrames.push(frame) - 1);
       return this.at(caller, -1 - number);
     }, NO_PATH);
   }
@@ -51,11 +51,11 @@ export class CallPaths {
     const paths: ObjectPaths = { frame: [], caller: [] };
     this.#frame.forEach((frame, path) => {
       if (isUsed[path] === 0) return;
-      let number = frameNumbers.get(frame);
-      if (number === undefined) {
-        number = frames.push(frame < 0 ? this.#otherFrames[-1 - frame] : frameAt(frame)) - 1;
-        frameNumbers.set(frame, number);
-      }
+      const number = entryOf(
+        frameNumbers,
+        frame,
+        () => frames.push(frame < 0 ? this.#otherFrames[-1 - frame] : frameAt(frame)) - 1,
+      );
       const caller = this.#caller[path];
       numbers[path] = paths.frame.push(number) - 1;
       paths.caller.push(caller < 0 ? NO_PATH : numbers[caller]);
@@ -117,8 +117,7 @@ export class SiteContexts {
     knownObjects.events.forEach((event, number) => {
       const site = siteOf(number);
       if (!allocates(event.op) || site === undefined) return;
-      const events = this.#eventsOf.get(event.defined) ?? [];
-      this.#eventsOf.set(event.defined, events);
+      const events = entryOf(this.#eventsOf, event.defined, () => []);
       events.push({ event, site });
     });
     for (const instance of instances) this.#addInstance(instance);
@@ -174,11 +173,7 @@ export class SiteContexts {
   #row(site: number, offset: number, caller: number): SiteContext {
     const path = this.#paths.at(caller, offset);
     const key = keyOf(site, path);
-    const existing = this.#rows.get(key);
-    if (existing !== undefined) return existing;
-    const row = { site, offset, path, objects: 0, elements: 0, bytes: 0 };
-    this.#rows.set(key, row);
-    return row;
+    return entryOf(this.#rows, key, () => ({ site, offset, path, objects: 0, elements: 0, bytes: 0 }));
   }
 
   #listContexts(most: number): SiteContext[] {
@@ -191,8 +186,7 @@ export class SiteContexts {
         : Float64Array.from(rows, ([, { bytes }]) => bytes).sort()[rows.length - most - 1];
     const listed: SiteContext[] = [];
     const list = (key: string, row: SiteContext): number => {
-      const index = this.#indices.get(key) ?? listed.push(row) - 1;
-      this.#indices.set(key, index);
+      const index = entryOf(this.#indices, key, () => listed.push(row) - 1);
       return index;
     };
     for (const [key, row] of rows) if (row.bytes > least) list(key, row);

@@ -15,6 +15,7 @@ import {
   type ValType,
 } from "../../../../code/wasm/index.ts";
 import * as Op from "../../../../code/wasm/op.generated.ts";
+import { entryOf } from "../../../../ground/bytes/entries.ts";
 import { ByteWriter } from "../../../../ground/bytes/writer.ts";
 import { CallFrames } from "../../../contexts/frames/call-frames.ts";
 import type { ToolPass, WalkState } from "../../../rewrite/tool.ts";
@@ -549,11 +550,7 @@ export class WastePass implements ToolPass {
 
   #extraLocal(type: ValType, number: number): number {
     const key = type * 8 + number;
-    const existing = this.#extraLocals.get(key);
-    if (existing !== undefined) return existing;
-    const local = extraLocal(this.#state.temporaries, type);
-    this.#extraLocals.set(key, local);
-    return local;
+    return entryOf(this.#extraLocals, key, () => extraLocal(this.#state.temporaries, type));
   }
 
   #note(position: number, word: number, value: number): void {

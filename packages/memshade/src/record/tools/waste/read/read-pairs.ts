@@ -1,3 +1,4 @@
+import { entryOf } from "../../../../ground/bytes/entries.ts";
 import { getU64 } from "../../../../ground/bytes/numbers.ts";
 import type { PairKind } from "../../../../profile/model/waste.ts";
 import { eachIndexEntry } from "../../../contexts/frames/index-table.ts";
@@ -215,8 +216,7 @@ export function readReallocations(
   for (const { first: place, second: change, kind, bytes, operations } of entriesOf(tables)) {
     if (kind !== Pair.reallocated) continue;
     const path = places.get(place) ?? [];
-    const figures = found.get(place) ?? { path, calls: 0, grown: 0, moves: 0, moved: 0 };
-    found.set(place, figures);
+    const figures = entryOf(found, place, () => ({ path, calls: 0, grown: 0, moves: 0, moved: 0 }));
     if (change === GREW) Object.assign(figures, { grown: bytes, calls: operations });
     else if (change === MOVED) Object.assign(figures, { moved: bytes, moves: operations });
   }

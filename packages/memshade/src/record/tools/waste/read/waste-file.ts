@@ -1,3 +1,5 @@
+import { entryOf, once } from "../../../../ground/bytes/entries.ts";
+import { concatenated } from "../../../../ground/bytes/file-piece.ts";
 import { type Bound, FIGURES, placeBound, unseenBounds } from "../../../../profile/model/bound.ts";
 import { headerBytes } from "../../../../profile/model/collected-objects.ts";
 import { agreeing, counted, groupDigits } from "../../../../profile/model/counted.ts";
@@ -28,7 +30,7 @@ import { wasteDescription } from "../description.ts";
 import { heldSentence, refusedSentence } from "../memory-limit.ts";
 import { blockParts, blocksOf, blocksOfObjects, mergeObjects, objectsOf } from "./blocks-of-paths.ts";
 import type { PairFigures } from "./read-pairs.ts";
-import { mergePathBlocks, pathKey } from "./read-path-blocks.ts";
+import { comparePaths, mergePathBlocks, pathKey } from "./read-path-blocks.ts";
 import {
   addFigures,
   type LoadFigures,
@@ -80,8 +82,7 @@ export function wasteFile(
     const endAt = new Map<string, number>();
     const endOf = (path: number[]): number => {
       const key = pathKey(path);
-      const index = endAt.get(key) ?? ends.push({ ips: ipsOf(path) }) - 1;
-      endAt.set(key, index);
+      const index = entryOf(endAt, key, () => ends.push({ ips: ipsOf(path) }) - 1);
       return index;
     };
     // Not as operands of one call: there may be a million pairs.
@@ -139,14 +140,6 @@ export function wasteFile(
     ...(options.objects ? { objects } : {}),
     ...(isPrecise && !options.objects ? {} : { blocks }),
     notTracked: sentencesOfModules(notes),
-  };
-}
-
-function once<T>(make: () => T): () => T {
-  let made: { value: T } | undefined;
-  return () => {
-    made ??= { value: make() };
-    return made.value;
   };
 }
 
@@ -273,11 +266,6 @@ function merge<T extends { path: number[] }>(instances: readonly (readonly T[])[
   return [...merged.values()].sort((a, b) => comparePaths(a.path, b.path));
 }
 
-function comparePaths(a: readonly number[], b: readonly number[]): number {
-  for (let i = 0; i < a.length && i < b.length; i++) if (a[i] !== b[i]) return a[i] - b[i];
-  return a.length - b.length;
-}
-
 function locator(
   module: number,
   original: Uint8Array,
@@ -312,12 +300,7 @@ function locator(
     path.length === 0
       ? [{ address: module * MODULE_SPAN, function: "(the host)" }]
       : path.map((offset) => {
-          let ip = ipOf.get(offset);
-          if (ip === undefined) {
-            ip = locate(offset);
-            ipOf.set(offset, ip);
-          }
-          return ip;
+          return entryOf(ipOf, offset, () => locate(offset));
         });
 }
 
@@ -456,14 +439,7 @@ export function wasteText(file: WasteFile, longestString: number = LONGEST_STRIN
 
 function bytesOf(pieces: readonly string[]): Uint8Array {
   const encoder = new TextEncoder();
-  const encoded = pieces.map((piece) => encoder.encode(piece));
-  const bytes = new Uint8Array(encoded.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const piece of encoded) {
-    bytes.set(piece, at);
-    at += piece.length;
-  }
-  return bytes;
+  return concatenated(pieces.map((piece) => encoder.encode(piece)));
 }
 
 export const WASTE_FILE = "waste.json";

@@ -3,7 +3,7 @@ import { frameConstants } from "../../../contexts/frames/frame-memory.ts";
 import { indexTableBytes } from "../../../contexts/frames/index-table.ts";
 import { NODE_BYTES } from "../../../contexts/layout.ts";
 import type { AttributionOptions } from "../../options.ts";
-import { describedLayout } from "../described-layout.ts";
+import { constantsOf, describedLayout } from "../../table-layout.ts";
 
 import { BLOCK_BYTES, ENTRY_BYTES, FREED_BYTES, OWNED_BYTES, STATE_BYTES, State } from "./layout.ts";
 
@@ -28,49 +28,7 @@ const INDEX_ENTRIES = 2 * MIB;
 const MARGIN_BYTES = 64;
 
 /** Addresses of the attribution's tables, whose fields are in `layout.ts`. */
-export interface AttributionLayout {
-  readonly [key: string]: number | string | boolean;
-  firstTouch: boolean;
-  fill: boolean;
-  owners: boolean;
-  /** Bytes of the program's memory that are recorded per byte. */
-  covered: number;
-  /** True if the program's memory may grow beyond `covered`. */
-  isLimited: boolean;
-  touchers: number;
-  bytes: number;
-  byteStamps: number;
-  starts: number;
-  firsts: number;
-  heads: number;
-  blocks: number;
-  blockCapacity: number;
-  freed: number;
-  freedCapacity: number;
-  owned: number;
-  ownedCapacity: number;
-  table: number;
-  tableMask: number;
-  used: number;
-  lists: number;
-  listsLimit: number;
-  listsEnd: number;
-  arena: number;
-  arenaLimit: number;
-  lastFrames: number;
-  nodes: number;
-  nodeCapacity: number;
-  index: number;
-  indexEntries: number;
-  state: number;
-  hostWord: number;
-  rootSlot: number;
-  /** Calls with a slot in their functions' frames, as written by `encodeSlots`. */
-  slots: string;
-  /** Indices of functions that only pass requests on to the allocator, separated by commas. */
-  wrappers: string;
-  endBytes: number;
-}
+export type AttributionLayout = ReturnType<typeof planAttribution>;
 
 export interface AttributionWishes extends Record<keyof AttributionOptions, boolean> {
   from: number;
@@ -85,7 +43,7 @@ export interface AttributionWishes extends Record<keyof AttributionOptions, bool
   wrappers: string;
 }
 
-export function planAttribution(wishes: AttributionWishes): AttributionLayout {
+export function planAttribution(wishes: AttributionWishes) {
   const { firstTouch, fill, owners } = wishes;
   const perByte = fill || owners ? followedBytesPerByte(wishes) : 0;
   const wanted = perByte === 0 ? 0 : Math.ceil(wishes.memoryBytes / WASM_PAGE_BYTES) * WASM_PAGE_BYTES;
@@ -108,7 +66,7 @@ function followedBytesPerByte({ fill, owners }: Pick<AttributionWishes, "fill" |
   return 1 + (fill ? 2 : 0) + (owners ? 4 / GRANULE_BYTES + (2 * 4 + OWNED_BYTES) / LINE_BYTES : 0);
 }
 
-function place(wishes: AttributionWishes, covered: number): AttributionLayout {
+function place(wishes: AttributionWishes, covered: number) {
   const { firstTouch, fill, owners, frameBytes, snapshots } = wishes;
   let end = wishes.from;
   const at = (bytes: number): number => {
@@ -132,7 +90,9 @@ function place(wishes: AttributionWishes, covered: number): AttributionLayout {
     firstTouch,
     fill,
     owners,
+    /** Bytes of the program's memory that are recorded per byte. */
     covered,
+    /** True if the program's memory may grow beyond `covered`. */
     isLimited: false,
     state,
     lists,
@@ -162,7 +122,9 @@ function place(wishes: AttributionWishes, covered: number): AttributionLayout {
     heads: at(owners ? (covered / LINE_BYTES) * 4 : 0),
     hostWord: hasFrames ? state + State.hostWord : 0,
     rootSlot: state + State.rootSlot,
+    /** Calls with a slot in their functions' frames, as written by `encodeSlots`. */
     slots: wishes.slots,
+    /** Indices of functions that only pass requests on to the allocator, separated by commas. */
     wrappers: wishes.wrappers,
     endBytes: 0,
   };
@@ -176,29 +138,7 @@ export function keyWord({ state }: AttributionLayout): number {
 
 export function attributionConstants(layout: AttributionLayout): Record<string, number> {
   return {
-    FIRST_TOUCH: layout.firstTouch ? 1 : 0,
-    FILL: layout.fill ? 1 : 0,
-    OWNERS: layout.owners ? 1 : 0,
-    COVERED: layout.covered,
-    TOUCHERS: layout.touchers,
-    BYTES: layout.bytes,
-    BYTE_STAMPS: layout.byteStamps,
-    STARTS: layout.starts,
-    FIRSTS: layout.firsts,
-    HEADS: layout.heads,
-    BLOCKS: layout.blocks,
-    BLOCK_CAPACITY: layout.blockCapacity,
-    FREED: layout.freed,
-    FREED_CAPACITY: layout.freedCapacity,
-    OWNED: layout.owned,
-    OWNED_CAPACITY: layout.ownedCapacity,
-    TABLE: layout.table,
-    TABLE_MASK: layout.tableMask,
-    USED: layout.used,
-    LISTS: layout.lists,
-    LISTS_LIMIT: layout.listsLimit,
-    LISTS_END: layout.listsEnd,
-    STATE: layout.state,
+    ...constantsOf(layout),
     ...frameConstants(layout, {
       frameNext: layout.state + State.frameNext,
       nodeNext: layout.state + State.nodeNext,

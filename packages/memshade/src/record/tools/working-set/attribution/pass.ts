@@ -29,8 +29,8 @@ import { CONSTANT, NO_LOCAL, ValueClass } from "../../../rewrite/walk/value-numb
 import { BodyBuilder } from "../../../rewrite/write/body-builder.ts";
 import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
 import { extraLocal } from "../../../rewrite/write/temporaries.ts";
+import { describeLayout } from "../../table-layout.ts";
 import type { ToolSurroundings, WovenTool } from "../../tool.ts";
-import { describeLayout } from "../described-layout.ts";
 import type { WorkingSetLayout } from "../memory-plan.ts";
 import { alignmentHint } from "../pass/marks/alignment-hint.ts";
 import { KnownPlaces } from "../pass/marks/known-places.ts";

@@ -1,7 +1,7 @@
 import { UserError } from "../../../../ground/bytes/errors.ts";
 import { LINE_BYTES } from "../../../../ground/bytes/sizes.ts";
 import type { LocalityOptions } from "../../options.ts";
-import { describedLayout } from "../described-layout.ts";
+import { constantsOf, describedLayout } from "../../table-layout.ts";
 import {
   BIN_BYTES,
   BLOCK_SHIFT,
@@ -39,32 +39,7 @@ const DEFAULT_RATE = 0.01;
 const DEFAULT_CACHE_BYTES = 32 * 1024;
 
 /** Addresses and sizes of the tables of `--locality`. `README.md` describes the tables. */
-export interface LocalityLayout {
-  readonly [key: string]: number | boolean;
-  lines: number;
-  entries: number;
-  /** Base-2 logarithm of the number of lines per entry. At most one of these lines is followed. */
-  linesShift: number;
-  marks: number;
-  tree: number;
-  treeWords: number;
-  distances: number;
-  times: number;
-  firsts: number;
-  sites: number;
-  siteCapacity: number;
-  state: number;
-  endBytes: number;
-  buffer: number;
-  /** A line's hash: the lower 32 bits of its number times this. */
-  multiplier: number;
-  /** Address of the working set's countdown. */
-  clock: number;
-  /** Lines whose hash is at most this are sampled. */
-  limit: number;
-  /** Size of the cache whose misses are counted per site. */
-  cacheLines: number;
-}
+export type LocalityLayout = ReturnType<typeof planLocality>;
 
 /** @throws UserError for options out of range */
 export function planLocality(
@@ -73,7 +48,7 @@ export function planLocality(
   lines: number,
   accesses: number,
   clock: number,
-): LocalityLayout {
+) {
   const { cacheBytes = DEFAULT_CACHE_BYTES, rate = DEFAULT_RATE } = options;
   if (!(rate >= SMALLEST_RATE && rate <= 1))
     throw new UserError(`the sampling rate of the locality must be between ${SMALLEST_RATE} and 1`);
@@ -94,6 +69,7 @@ export function planLocality(
   const layout = {
     lines,
     entries: place(entries * ENTRY_BYTES),
+    /** Base-2 logarithm of the number of lines per entry. At most one of these lines is followed. */
     linesShift,
     marks: place(treeWords * MARK_WORD_BYTES),
     tree: place((treeWords / WORDS_PER_BLOCK) * TREE_BYTES_PER_BLOCK),
@@ -106,9 +82,13 @@ export function planLocality(
     buffer: place(BUFFER_BYTES + WAITING_BYTES),
     state: place(STATE_BYTES),
     endBytes: 0,
+    /** A line's hash: the lower 32 bits of its number times this. */
     multiplier,
+    /** Address of the working set's countdown. */
     clock,
+    /** Lines whose hash is at most this are sampled. */
     limit,
+    /** Size of the cache whose misses are counted per site. */
     cacheLines: Math.floor(cacheBytes / LINE_BYTES),
   };
   layout.endBytes = end;
@@ -126,7 +106,7 @@ export function localityBytesPerByte({ rate = DEFAULT_RATE }: LocalityOptions): 
   return perEntry / (2 ** linesShift * LINE_BYTES);
 }
 
-function hashing(rate: number): Pick<LocalityLayout, "limit" | "multiplier" | "linesShift"> {
+function hashing(rate: number) {
   const limit = Math.max(1, Math.round(rate * HASH_RANGE)) - 1;
   const multiplier = hashMultiplier(rate);
   return { limit, multiplier, linesShift: Math.floor(Math.log2(leastGap(limit, multiplier))) };
@@ -154,26 +134,8 @@ export function localityConstants(
   control: number,
   accesses: number,
 ): Record<string, number> {
-  return {
-    LINES: layout.lines,
-    ENTRIES: layout.entries,
-    LINES_SHIFT: layout.linesShift,
-    MARKS: layout.marks,
-    TREE: layout.tree,
-    TREE_WORDS: layout.treeWords,
-    DISTANCES: layout.distances,
-    TIMES: layout.times,
-    FIRSTS: layout.firsts,
-    SITES: layout.sites,
-    SITE_MASK: layout.siteCapacity - 1,
-    STATE: layout.state,
-    BUFFER: layout.buffer,
-    LIMIT: layout.limit,
-    MULTIPLIER: layout.multiplier,
-    CACHE_LINES: layout.cacheLines,
-    CONTROL: control,
-    ACCESSES: accesses,
-  };
+  const { siteCapacity } = layout;
+  return { ...constantsOf(layout), SITE_MASK: siteCapacity - 1, CONTROL: control, ACCESSES: accesses };
 }
 
 export const PREFIX = "locality.";

@@ -1,3 +1,4 @@
+import { entryOf } from "../../../../ground/bytes/entries.ts";
 import type { LocalityRecord, LocalitySite } from "../../../../profile/model/working-set/working-set.ts";
 import type { ModuleFunctions } from "../../module-functions.ts";
 import type { LinesOf } from "../../session.ts";
@@ -200,8 +201,7 @@ function followBuffered(view: DataView, layout: LocalityLayout, used: number, ta
     const position = tables.references + clockNow - view.getInt32(at + Waiting.clock, true);
     const entry = Math.floor(line / 2 ** layout.linesShift);
     const last = tables.positions.get(entry);
-    const counts = tables.sites.get(site) ?? { references: 0, misses: 0, cold: 0 };
-    tables.sites.set(site, counts);
+    const counts = entryOf(tables.sites, site, () => ({ references: 0, misses: 0, cold: 0 }));
     tables.sampled++;
     counts.references++;
     let lines = Number.POSITIVE_INFINITY;

@@ -1,3 +1,4 @@
+import { entryOf } from "../../../../ground/bytes/entries.ts";
 import { namedHostFrame } from "../../../../profile/model/host-frame.ts";
 import type { RunHostFrame } from "../../../../profile/model/run.ts";
 import type { StackFrame } from "../../../../profile/model/working-set/working-set.ts";
@@ -20,8 +21,7 @@ export function hostFrameNumbers(): (frame: RunHostFrame) => StackFrame {
   return (frame) => {
     const { column: _, ...named } = namedHostFrame(frame);
     const key = `${named.name}\n${named.file}`;
-    const number = ofHost.get(key) ?? FIRST_OF_HOST + ofHost.size;
-    ofHost.set(key, number);
+    const number = entryOf(ofHost, key, () => FIRST_OF_HOST + ofHost.size);
     return { function: number, ...named };
   };
 }

@@ -1,6 +1,7 @@
 // Entry point of the page: decodes its data and renders it.
 import { h, render } from "preact";
 import { decodePage, PageDataError } from "../data/decode.ts";
+import { el } from "./parts/element.ts";
 import { Shell } from "./views/shell.ts";
 
 async function show(place: HTMLElement): Promise<void> {
@@ -9,10 +10,7 @@ async function show(place: HTMLElement): Promise<void> {
     render(h(Shell, { data }), place);
   } catch (error) {
     if (!(error instanceof PageDataError)) throw error;
-    render(
-      h("main", { class: "cannot-show" }, h("h1", null, "memshade"), h("p", null, error.message)),
-      place,
-    );
+    render(el("main.cannot-show", el("h1", "memshade"), el("p", error.message)), place);
   }
 }
 

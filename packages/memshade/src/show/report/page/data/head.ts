@@ -16,7 +16,13 @@ import { siteFrameOfContext } from "../../../../profile/model/site-frame.ts";
 import { MEMSHADE_VERSION } from "../../../../profile/model/version.ts";
 import type { WasteFile } from "../../../../profile/model/waste.ts";
 import type { WorkingSetProfile } from "../../../../profile/model/working-set/working-set.ts";
-import { endInWords, type HeadFact, heapFacts, presenceInWords } from "../../terminal/common/header.ts";
+import {
+  endInWords,
+  type HeadFact,
+  heapFacts,
+  isOfNativeRun,
+  presenceInWords,
+} from "../../terminal/common/header.ts";
 import { createPaint } from "../../terminal/common/paint.ts";
 import { Screen } from "../../terminal/common/screen.ts";
 import { cpuFacts } from "../../terminal/cpu.ts";
@@ -221,16 +227,9 @@ function cpuKeys(cpu: CpuProfile): PageKey[] {
   return [{ label: "CPU time", word: "call path", value, unit: "ns", weight: "cpu", note }];
 }
 
-/**
- * True for native programs: they have no rewritten modules, one tool at a time, and no options of recording.
- */
-function isOfNative(presence: Presence | undefined): boolean {
-  return presence?.modules === 0;
-}
-
 /** Returns sentences about views that this run did not record, with the option that records them. */
 function notRecorded({ heap, waste, workingset, presence }: HeadOf): string[] {
-  if (isOfNative(presence) || whyHeapUnknown({ heap }) !== undefined) return [];
+  if (isOfNativeRun(presence) || whyHeapUnknown({ heap }) !== undefined) return [];
   const hasCells = heap?.contexts.mibs.histogram.some((counts) => counts !== undefined) === true;
   const isRun = heap?.description.recordedBy !== undefined || waste !== undefined;
   const hasCaches = workingset?.instances.some(({ locality }) => locality !== undefined) === true;
@@ -252,7 +251,7 @@ function hintsOf(run: HeadOf): string[] {
   // The other tools record linear memory, which such programs do not use.
   if (objects !== undefined && heap === undefined) return [];
   const missing = RECORDED_TOGETHER.filter(([tool]) => run[tool] === undefined);
-  const isNative = isOfNative(presence) || (heap !== undefined && isOfNativeProgram(heap));
+  const isNative = isOfNativeRun(presence) || (heap !== undefined && isOfNativeProgram(heap));
   const isRecorded =
     heap?.description.recordedBy !== undefined ||
     (heap === undefined && missing.length < RECORDED_TOGETHER.length);

@@ -2,6 +2,7 @@ import { granuleAccesses } from "../../../../explain/analyses/granule-accesses.t
 import { groupContexts } from "../../../../explain/analyses/groups.ts";
 import { type SiteShare, siteShares, typeName, unreadFields } from "../../../../explain/analyses/objects.ts";
 import type { Finding } from "../../../../explain/findings/index.ts";
+import { entryOf } from "../../../../ground/bytes/entries.ts";
 import type { HeapProfile } from "../../../../profile/model/heap-profile.ts";
 import { type ObjectsProfile, type ObjectType, placeFields } from "../../../../profile/model/objects.ts";
 import type { WasteField, WasteFile, WasteObjects, WasteType } from "../../../../profile/model/waste.ts";
@@ -214,11 +215,9 @@ function partOf(
   const rows = new Map<number, { row: number; part: number }[]>();
   shares.forEach(({ site, context, part }, index) => {
     const row = contexts[index]!;
-    const ofType = byType.get(site.type) ?? [];
-    byType.set(site.type, ofType);
+    const ofType = entryOf(byType, site.type, () => []);
     ofType.push(row);
-    const ofContext = rows.get(context) ?? [];
-    rows.set(context, ofContext);
+    const ofContext = entryOf(rows, context, () => []);
     ofContext.push({ row, part });
   });
   return { byType, rows };

@@ -1,5 +1,6 @@
 import { mainName } from "../../../../explain/analyses/frames/function-names.ts";
 import { LAYER } from "../../../../explain/analyses/frames/libraries.ts";
+import { entryOf } from "../../../../ground/bytes/entries.ts";
 import { StackTree } from "../../../../profile/model/memprof/stack-tree.ts";
 import {
   FRAME_FLAGS,
@@ -107,12 +108,7 @@ function mergeOthers(
   };
   const rowBelow = (above: number, context: number, siteRow: number): number => {
     const key = `${above} ${frame(context)} ${siteRow}`;
-    let row = named.get(key);
-    if (row === undefined) {
-      row = addRow(above, -1, context, siteRow);
-      named.set(key, row);
-    }
-    return row;
+    return entryOf(named, key, () => addRow(above, -1, context, siteRow));
   };
   for (let context = 0; context < count; context++) {
     const caller = callers[context]!;

@@ -1,3 +1,4 @@
+import { entryOf } from "../../../../ground/bytes/entries.ts";
 import { FRAME_FLAGS, type PageData, type PageSource } from "./page-data.ts";
 
 /** Extent of source text in a page: whole files, some lines around each measured one, or none. */
@@ -32,8 +33,7 @@ export function pageSources(
   const shown = measured.slice(0, MOST_LINES);
   const byFile = new Map<string, { module: string | undefined; lines: Set<number> }>();
   for (const { file, module, line } of shown) {
-    const ofFile = byFile.get(file) ?? { module, lines: new Set() };
-    byFile.set(file, ofFile);
+    const ofFile = entryOf(byFile, file, () => ({ module, lines: new Set<number>() }));
     ofFile.lines.add(line);
   }
   const found = [...byFile].flatMap(([file, { module, lines }]): PageSource[] => {

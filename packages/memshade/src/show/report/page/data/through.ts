@@ -1,3 +1,4 @@
+import { entryOf } from "../../../../ground/bytes/entries.ts";
 import type { PageContexts, PageFrames } from "./page-data.ts";
 
 /** A key for each frame, and one frame of each key. −1: the frame has no key. */
@@ -23,12 +24,7 @@ function keysOf(frames: number, keyOf: (frame: number) => number | undefined): F
   const of = Int32Array.from({ length: frames }, (_, frame) => {
     const key = keyOf(frame);
     if (key === undefined) return -1;
-    let number = numbers.get(key);
-    if (number === undefined) {
-      number = first.push(frame) - 1;
-      numbers.set(key, number);
-    }
-    return number;
+    return entryOf(numbers, key, () => first.push(frame) - 1);
   });
   return { of, first: Int32Array.from(first) };
 }

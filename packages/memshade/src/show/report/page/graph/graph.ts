@@ -2,8 +2,8 @@ import { h, type TargetedEvent } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
 import { counted } from "../../../../profile/model/counted.ts";
 import { amount, amountInWords, difference, formatCount, formatPercent } from "../app/parts/amounts.ts";
+import { el, tableHead } from "../app/parts/element.ts";
 import { shown } from "../app/parts/shown-text.ts";
-import { tableHead } from "../app/parts/table-head.ts";
 import type { PageState, SelectedBox } from "../app/state.ts";
 import { boxAt, type CallTree, childOf, pathTo, restFrom } from "./layout/tree.ts";
 import type { BoxNames } from "./paint/box-names.ts";
@@ -55,9 +55,8 @@ interface GraphBarProps {
 }
 
 function GraphBar({ layout, boxes, colour, colours, onChange }: GraphBarProps) {
-  return h(
-    "div",
-    { class: "graph-bar" },
+  return el(
+    "div.graph-bar",
     h(
       "div",
       { class: "graph-layouts", role: "group", "aria-label": "Layout" },
@@ -87,9 +86,8 @@ function GraphBar({ layout, boxes, colour, colours, onChange }: GraphBarProps) {
 }
 
 function chooser(label: string, choices: readonly Choice[], chosen: string, onChoice: (id: string) => void) {
-  return h(
+  return el(
     "label",
-    null,
     label,
     h(
       "select",
@@ -120,9 +118,8 @@ function Zoomed(props: {
   return h(
     "nav",
     { "aria-label": "Zoomed to" },
-    h(
-      "ol",
-      { class: "graph-crumbs" },
+    el(
+      "ol.graph-crumbs",
       [-1, ...path].map((frame, depth) =>
         h(
           "li",
@@ -153,7 +150,7 @@ function Removed(props: {
   return h(
     "div",
     { class: "graph-removed", role: "group", "aria-label": "Removed" },
-    h("span", null, `Removed, ${amount} in all:`),
+    el("span", `Removed, ${amount} in all:`),
     frames.map((frame) =>
       h(
         "button",
@@ -331,10 +328,9 @@ function Half({ props, view, model, colourings, palette, index }: HalfProps) {
     : hasCallersBelow
       ? `Callers of ${centreName}`
       : `What ${centreName} called`;
-  return h(
-    "div",
-    { class: "graph-half" },
-    heading !== undefined && h("h3", null, heading),
+  return el(
+    "div.graph-half",
+    heading !== undefined && el("h3", heading),
     palette !== undefined &&
       colourings?.[index] !== undefined &&
       h(Picture, {
@@ -386,14 +382,13 @@ export function Notes({ data, weight, model }: Pick<GraphProps, "data" | "weight
       `The ${counted(data.head.merged.contexts, "smallest call path")} were merged: the functions between a kept caller and their sites are shown as one box, “others”. Source has the sums of all lines with calls.`,
     negative < 0 && `${words(negative)} cannot be drawn: these contexts freed more than they allocated.`,
   ].filter((sentence) => typeof sentence === "string");
-  return h(
-    "div",
-    { class: "graph-notes" },
+  return el(
+    "div.graph-notes",
     matched !== undefined &&
       h(
         "p",
         { class: "graph-note", role: "status" },
-        h("mark", null, `found ${words(matched)}`),
+        el("mark", `found ${words(matched)}`),
         ` of ${words(shown)}, ${formatPercent(matched, shown)}`,
       ),
     sentences.map((sentence) => h("p", { class: "graph-note", key: sentence }, sentence)),
@@ -542,7 +537,7 @@ function BoxesTable(props: BoxesTableProps) {
       class: "graph-table",
       onToggle: (event: TargetedEvent<HTMLDetailsElement>) => setIsOpen(event.currentTarget.open),
     },
-    h("summary", null, "As a table"),
+    el("summary", "As a table"),
     isOpen && h(Rows, props),
   );
 }
@@ -555,26 +550,21 @@ function Rows({ tree, zoomed, hasOwn, describe, marginOf, format, share, onPick 
     return h(
       "tr",
       { key: box },
-      h("td", null, tree.depth[box]),
-      h("td", null, h("button", { type: "button", class: "link", onClick: () => onPick(box) }, name)),
-      h("td", null, place),
-      h("td", null, format(total[box]), marginOf(box)),
-      h("td", null, share(total[box])),
-      hasOwn && h("td", null, format(own[box])),
+      el("td", tree.depth[box]),
+      el("td", h("button", { type: "button", class: "link", onClick: () => onPick(box) }, name)),
+      el("td", place),
+      el("td", format(total[box]), marginOf(box)),
+      el("td", share(total[box])),
+      hasOwn && el("td", format(own[box])),
     );
   };
   const heads = ["Level", "Box", "Place", "Total", "Share", ...(hasOwn ? ["Own"] : [])];
-  return h(
+  return el(
     "table",
-    null,
     tableHead(heads),
-    h("tbody", null, boxes.map(row)),
+    el("tbody", boxes.map(row)),
     left > 0 &&
-      h(
-        "caption",
-        null,
-        `${left} smaller boxes are not listed; their amounts are included in their callers.`,
-      ),
+      el("caption", `${left} smaller boxes are not listed; their amounts are included in their callers.`),
   );
 }
 

@@ -1,5 +1,7 @@
 import { h, type TargetedKeyboardEvent, type TargetedMouseEvent } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { entryOf } from "../../../../ground/bytes/entries.ts";
+import { el } from "../app/parts/element.ts";
 import { boxAtPoint, type DrawnBoxes, drawnBoxes, rowOf, type Zoom } from "./layout/drawn-boxes.ts";
 import type { CallTree } from "./layout/tree.ts";
 import { fontOf, type Painting, paint, ROW, rowAt, rowTop, TextWidths } from "./paint/paint.ts";
@@ -115,9 +117,8 @@ export function Picture(props: PictureProps) {
   };
   const pointed = hover >= 0 ? hover : hasFocus ? focused : -1;
 
-  return h(
-    "div",
-    { class: "graph-picture" },
+  return el(
+    "div.graph-picture",
     h(
       "div",
       {
@@ -222,8 +223,8 @@ function Tip(props: { description: BoxDescription; at: Point; width: number; hei
   return h(
     "div",
     { class: "graph-tip", style, "aria-hidden": "true" },
-    h("strong", null, description.name),
-    description.place !== "" && h("div", null, description.place),
+    el("strong", description.name),
+    description.place !== "" && el("div", description.place),
     description.facts.map((fact) => h("div", { key: fact }, fact)),
   );
 }
@@ -243,12 +244,11 @@ const measured = new Map<string, TextWidths>();
 
 /** Returns the text widths in the font of a context; they are shared by the page. */
 function widthsIn(context: CanvasRenderingContext2D): TextWidths {
-  let widths = measured.get(context.font);
-  if (widths === undefined) {
-    widths = new TextWidths((character) => context.measureText(character).width);
-    measured.set(context.font, widths);
-  }
-  return widths;
+  return entryOf(
+    measured,
+    context.font,
+    () => new TextWidths((character) => context.measureText(character).width),
+  );
 }
 
 /** Direction of the keyboard focus. */

@@ -4,8 +4,8 @@ import { withoutSignature } from "../../../../explain/analyses/frames/function-n
 import { frameKeys } from "../app/model/grouping.ts";
 import type { FrameNames } from "../app/model/names.ts";
 import { amount, amountInWords, difference, formatCount } from "../app/parts/amounts.ts";
+import { el, tableHead } from "../app/parts/element.ts";
 import { shown } from "../app/parts/shown-text.ts";
-import { tableHead } from "../app/parts/table-head.ts";
 import type { PageState } from "../app/state.ts";
 import type { PageData, PageDeltas, PageLane, PageTimeline, PageTool } from "../data/page-data.ts";
 import { mix, type Palette, toText } from "../graph/paint/palette.ts";
@@ -113,12 +113,11 @@ function Timeline({ data, names, timeline, selected, range, onRange }: TimelineP
         h(
           "div",
           { key: lane.id, style: { top: `${tops[index]}px` } },
-          h("strong", null, lane.label),
+          el("strong", lane.label),
           lane.shape === "amount"
             ? null
-            : h(
+            : el(
                 "div",
-                null,
                 `to ${amountInWords(
                   Math.max(...[lane, ...(line === undefined ? [] : [line])].map(highestOf)),
                   lane.unit,
@@ -169,13 +168,11 @@ function Timeline({ data, names, timeline, selected, range, onRange }: TimelineP
         }),
     ),
     timeline.phases.length > 0 && h(Phases, { timeline, range, onRange }),
-    h(
-      "div",
-      { class: "timeline-says" },
+    el(
+      "div.timeline-says",
       h("output", { "aria-live": "polite", title: says }, says),
-      h(
-        "div",
-        { class: "timeline-more" },
+      el(
+        "div.timeline-more",
         isSplit && palette !== undefined && h(Sites, { sites: sites.frames, names, palette }),
         h(TimeTable, { timeline }),
       ),
@@ -226,7 +223,7 @@ function Sites({ sites, names, palette }: { sites: readonly number[]; names: Fra
       { key, title: `${label} ${place}` },
       h("i", { style: { background: colour } }),
       h("span", { class: hasLine ? "function" : undefined }, label),
-      place === "" ? null : h("span", { class: "place" }, place),
+      place === "" ? null : el("span.place", place),
     );
   return h(
     "ul",
@@ -450,7 +447,7 @@ export function TimeTable({ timeline }: { timeline: PageTimeline }) {
       class: "timeline-table",
       onToggle: (event: TargetedEvent<HTMLDetailsElement>) => setIsOpen(event.currentTarget.open),
     },
-    h("summary", null, "as a table"),
+    el("summary", "as a table"),
     isOpen && h(Rows, { timeline }),
   );
 }
@@ -459,19 +456,17 @@ function Rows({ timeline }: { timeline: PageTimeline }) {
   const { lanes, phases, unit } = timeline;
   const phaseAt = (interval: number) =>
     phases.find(({ from, to }) => from <= interval && interval < to)?.name;
-  return h(
+  return el(
     "table",
-    null,
     tableHead([`to ${unit}`, ...(phases.length > 0 ? ["phase"] : []), ...lanes.map(({ label }) => label)]),
-    h(
+    el(
       "tbody",
-      null,
       chunks(timeline.ends.length, MOST_ROWS).map((part) =>
         h(
           "tr",
           { key: part.from },
           h("th", { scope: "row" }, formatCount(beginOf(timeline, part.to))),
-          phases.length > 0 && h("td", null, shown(phaseAt(part.from) ?? "")),
+          phases.length > 0 && el("td", shown(phaseAt(part.from) ?? "")),
           lanes.map((lane) => h("td", { key: lane.id }, amount(sumLane(lane, part).value, lane.unit))),
         ),
       ),

@@ -53,7 +53,7 @@ export function printUnread(screen: Screen, profile: ObjectsProfile, rows: numbe
     const fitting = screen.fit(name, screen.width - 15 - displayWidth(facts));
     screen.print(`  ${amount(padLeft(formatBytes(bytes), 9))}  ${strong(fitting)}: ${facts}`);
   }
-  more(screen, fields.length - shownFields.length, "field");
+  printMore(screen, fields.length - shownFields.length, "field");
   const types = unreadTypes(profile);
   if (types.length > 0)
     screen.print("", strong("Types that are never read") + faint("  (no field or element of any object)"));
@@ -64,7 +64,7 @@ export function printUnread(screen: Screen, profile: ObjectsProfile, rows: numbe
     const fitting = screen.fit(typeName(type), screen.width - 15 - displayWidth(says));
     screen.print(`  ${amount(padLeft(formatBytes(type.bytes), 9))}  ${strong(fitting)}: ${says}`);
   }
-  more(screen, types.length - shownTypes.length, "type");
+  printMore(screen, types.length - shownTypes.length, "type");
 }
 
 /** Returns as many rows as the user chose, else those large enough for a finding. */
@@ -76,11 +76,6 @@ function shown<Row>(
   return rows === undefined
     ? candidates.filter((row) => bytesOf(row) >= LEAST_BYTES).slice(0, DEFAULT_ROWS)
     : candidates.slice(0, rows);
-}
-
-function more(screen: Screen, hiddenCount: number, noun: string): void {
-  if (hiddenCount > 0)
-    screen.print(screen.paint.faint(`  … and ${plural(hiddenCount, `more ${noun}`)}: -n N shows them`));
 }
 
 const WIDTH = 11;

@@ -106,8 +106,6 @@ function rowCount(model: ViewModel, screen: ViewScreen, size: Size): number {
       return rowsOf(model, screen).length;
     case "help":
       return keyLines(size).length;
-    default:
-      throw new RangeError(`no such screen: ${screen satisfies never}`);
   }
 }
 
@@ -150,8 +148,6 @@ function entered(model: ViewModel, state: ViewState): ViewState {
       return shown(state, toggled(model, screen));
     case "help":
       return back(state);
-    default:
-      throw new RangeError(`no such screen: ${screen satisfies never}`);
   }
 }
 
@@ -260,8 +256,6 @@ function searched<Screen extends ViewScreen>(
       return searchedTree(model, screen, matches, direction);
     case "help":
       return undefined;
-    default:
-      throw new RangeError(`no such screen: ${screen satisfies never}`);
   }
 }
 

@@ -1,6 +1,7 @@
 import { type CallTree, callTree } from "../../../../explain/call-tree/call-tree.ts";
 import type { StackMetric, WeightedStacks } from "../../../../explain/call-tree/weighted-stacks.ts";
 import type { Finding } from "../../../../explain/findings/index.ts";
+import { entryOf } from "../../../../ground/bytes/entries.ts";
 import type { SourceReader } from "../common/source-report.ts";
 
 /** Contents of the view. */
@@ -44,11 +45,8 @@ export class ViewModel {
   tree(choice: TreeChoice): CallTree {
     const { tool, metric, isInverted } = choice;
     const key = `${tool} ${metric} ${isInverted}`;
-    let tree = this.#trees.get(key);
-    if (tree === undefined) {
-      tree = callTree(this.stacks(choice), { metric, group: "site", isInverted });
-      this.#trees.set(key, tree);
-    }
-    return tree;
+    return entryOf(this.#trees, key, () =>
+      callTree(this.stacks(choice), { metric, group: "site", isInverted }),
+    );
   }
 }

@@ -187,7 +187,7 @@ describe("a recording with the waste tool", () => {
       { tools: ["waste"], waste: {} },
     );
     await expect(run).rejects.toThrow(
-      /memshade: The memory from outside has 1250 MiB, more than the 1024 MiB that the waste tool can cover: it records nothing/,
+      /memshade: The memory from outside has 1,250 MiB, more than the 1,024 MiB that the waste tool can cover: it records nothing/,
     );
   });
 

@@ -97,12 +97,12 @@ describe.skipIf(!hasChromium)("the graph", () => {
   it("is walked through with the arrows, and a live region reads where it is", async () => {
     const page = await open(SMALL);
     await picture(page).focus();
-    expect(await spoken(page)).toBe("all, 1000 B, 100 % of 1000 B");
+    expect(await spoken(page)).toBe("all, 1,000 B, 100 % of 1,000 B");
     await press(page, "ArrowDown");
-    expect(await spoken(page)).toMatch(/^f0, src\/tile\.cpp:10, 950 B, 95\.0 % of 1000 B$/);
+    expect(await spoken(page)).toMatch(/^f0, src\/tile\.cpp:10, 950 B, 95\.0 % of 1,000 B$/);
     await press(page, "ArrowDown", "ArrowDown", "ArrowRight");
     expect(await spoken(page)).toContain("f4, ");
-    expect(await spoken(page)).toContain("200 B, 20.0 % of 1000 B, with the library's frames that it calls");
+    expect(await spoken(page)).toContain("200 B, 20.0 % of 1,000 B, with the library's frames that it calls");
     await press(page, "ArrowUp", "ArrowRight");
     expect(await spoken(page)).toMatch(/^f3, .*150 B, 15\.0 %/);
     await press(page, "Home");
@@ -194,7 +194,7 @@ describe.skipIf(!hasChromium)("the graph", () => {
     const page = await open(SMALL, { layout: "callers" });
     const rows = await table(page);
     expect(rows.slice(0, 3)).toEqual([
-      "0 | all |  | 1000 B | 100 %",
+      "0 | all |  | 1,000 B | 100 %",
       "1 | f2 | src/style.cpp:16 | 650 B | 65.0 %",
       "2 | f1 | src/glyph.cpp:13 | 600 B | 60.0 %",
     ]);
@@ -213,7 +213,7 @@ describe.skipIf(!hasChromium)("the graph", () => {
 
   it("marks what a search finds and sums it up", async () => {
     const page = await open(SMALL, {}, "&filter=f3");
-    expect(await page.locator(".graph-notes").textContent()).toBe("found 150 B of 1000 B, 15.0 %");
+    expect(await page.locator(".graph-notes").textContent()).toBe("found 150 B of 1,000 B, 15.0 %");
     await picture(page).focus();
     await press(page, "ArrowDown");
     expect(await spoken(page)).toContain("150 B match the search");
@@ -242,7 +242,7 @@ describe.skipIf(!hasChromium)("the graph", () => {
     const { width } = (await picture(page).boundingBox())!;
     await picture(page).hover({ position: { x: width * 0.9, y: 50 } });
     expect(await page.locator(".graph-tip").innerText()).toBe(
-      "f3\nsrc/layer.cpp:19\n150 B, 15.0 % of 1000 B",
+      "f3\nsrc/layer.cpp:19\n150 B, 15.0 % of 1,000 B",
     );
   });
 

@@ -130,7 +130,9 @@ describe("blocks of waste", () => {
       ...SCREEN,
       input: "out",
     });
-    expect(text.replace(/\s+/g, " ")).toContain("dead from fill (fill.c:7) 1000 B, reset (reset.c:9) 900 B ");
+    expect(text.replace(/\s+/g, " ")).toContain(
+      "dead from fill (fill.c:7) 1,000 B, reset (reset.c:9) 900 B ",
+    );
   });
 
   it("say what copies of an inlined function are inlined into, as far as that tells them apart", () => {

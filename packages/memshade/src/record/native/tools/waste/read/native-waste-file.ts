@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { entryOf } from "../../../../../ground/bytes/entries.ts";
 import { UserError } from "../../../../../ground/bytes/errors.ts";
 import { PAGE_BYTES } from "../../../../../ground/bytes/sizes.ts";
 import { loadDemangler } from "../../../../../names/load/demangler.ts";
@@ -212,17 +213,14 @@ class WasteFileMaker {
   }
 
   #callersOf({ context }: SampledContext): WasteIp[] {
-    let callers = this.#callers.get(context);
-    if (callers === undefined) {
-      callers = this.#recording
+    return entryOf(this.#callers, context, () =>
+      this.#recording
         .callersOf(context)
         .map(
           ({ module, address }) =>
             this.#locators.get(module)?.(address) ?? { address: module * MODULE_SPAN + address },
-        );
-      this.#callers.set(context, callers);
-    }
-    return callers;
+        ),
+    );
   }
 
   bounds(): Bound[] {

@@ -240,58 +240,67 @@ function textsRoutine(asm: Assembler, bytes: Label, text: Label): Label {
   return routine;
 }
 
-/** Memory that a system call accesses through one of its arguments. Arguments are numbered from 0 to 5. */
-type Reach =
-  | { bytes: number }
+/** Kinds of memory that a system call accesses through a pointer. */
+export const KIND = {
+  bytes: 0,
   /** Another argument is the number of units; a unit is a number of bytes. */
-  | { argument: number; unit: number }
-  /** Same as `argument`, but the call's result limits the number of units if it is known. */
-  | { returned: number; unit: number }
+  argument: 1,
   /** A bit set in words of 8 bytes; another argument is the number of bits. */
-  | { bits: number }
+  bits: 2,
   /** Another argument points to a 32-bit number of bytes. */
-  | { lengthAt: number }
+  lengthAt: 3,
   /**
    * An array of `struct iovec` with its ranges; another argument is its length. The call's result limits the bytes if
    * it is known.
    */
-  | { vectors: number }
+  vectors: 4,
   /** A `struct msghdr` with its ranges. The call's result limits the bytes of its vectors if it is known. */
-  | { message: true }
+  message: 5,
   /** An array of `struct mmsghdr` with their ranges; another argument is its length. */
-  | { messages: number }
+  messages: 6,
   /** Bytes up to a zero. */
-  | { text: true }
+  text: 7,
   /** Pointers to texts, up to a null pointer. */
-  | { texts: true }
+  texts: 8,
   /**
    * An `ioctl` request, another argument, encodes the number of bytes. The call may access further memory, which is
    * unknown.
    */
-  | { request: number }
-  | { none: true };
+  request: 9,
+  none: 10,
+  /** Same as `argument`, but the call's result limits the number of units if it is known. */
+  returned: 11,
+} as const;
 
-/** A pointer argument, and the memory that it leads to. `when`: only if another argument has this value. */
-type Reached = { pointer: number; when?: { argument: number; value: number } } & Reach;
+/**
+ * A pointer argument, and the memory that it leads to. Arguments are numbered from 0 to 5. `bytes`: bytes, or bytes of a
+ * unit. `when`: only if another argument has this value.
+ */
+interface Reached {
+  readonly kind: keyof typeof KIND;
+  readonly pointer: number;
+  readonly other: number;
+  readonly bytes: number;
+  readonly when?: { readonly argument: number; readonly value: number };
+}
 
-const at = (pointer: number, bytes: number): Reached => ({ pointer, bytes });
-const counted = (pointer: number, argument: number, unit = 1): Reached => ({ pointer, argument, unit });
-const returned = (pointer: number, argument: number, unit = 1): Reached => ({
+const reach = (kind: Reached["kind"], pointer: number, other = 0, bytes = 0): Reached => ({
+  kind,
   pointer,
-  returned: argument,
-  unit,
+  other,
+  bytes,
 });
-const text = (pointer: number): Reached => ({ pointer, text: true });
-const texts = (pointer: number): Reached => ({ pointer, texts: true });
-const bits = (pointer: number, count: number): Reached => ({ pointer, bits: count });
-const vectors = (pointer: number, count: number): Reached => ({ pointer, vectors: count });
-const NONE: Reached = { pointer: 0, none: true };
+const at = (pointer: number, bytes: number) => reach("bytes", pointer, 0, bytes);
+const counted = (pointer: number, argument: number, unit = 1) => reach("argument", pointer, argument, unit);
+const returned = (pointer: number, argument: number, unit = 1) => reach("returned", pointer, argument, unit);
+const text = (pointer: number) => reach("text", pointer);
+const texts = (pointer: number) => reach("texts", pointer);
+const bits = (pointer: number, count: number) => reach("bits", pointer, count);
+const vectors = (pointer: number, count: number) => reach("vectors", pointer, count);
+const NONE = reach("none", 0);
 
 /** A socket address, and its length, which the call changes. */
-const address = (pointer: number, length: number): Reached[] => [
-  { pointer, lengthAt: length },
-  at(length, 4),
-];
+const address = (pointer: number, length: number) => [reach("lengthAt", pointer, length), at(length, 4)];
 
 /** Restricts a row to some values of an argument. */
 const when = (argument: number, values: readonly number[], reached: Reached): Reached[] =>
@@ -345,7 +354,7 @@ const SYSTEM_CALLS: ReadonlyMap<number, readonly Reached[]> = new Map<number, re
       ...when(1, NUMBER, at(2, 4)),
       ...when(1, INTERFACE, at(2, 40)),
       ...when(1, NOTHING, NONE),
-      { pointer: 2, request: 1 },
+      reach("request", 2, 1),
     ],
   ],
   // Files by name: open, access, chdir, mkdir, unlink, …, then the calls whose name follows a folder.
@@ -390,9 +399,9 @@ const SYSTEM_CALLS: ReadonlyMap<number, readonly Reached[]> = new Map<number, re
   ...like([43, 51, 52, 288], ...address(1, 2)),
   ...like([44], returned(1, 2), counted(4, 5)),
   ...like([45], returned(1, 2), ...address(4, 5)),
-  ...like([46, 47], { pointer: 1, message: true }),
-  ...like([299], { pointer: 1, messages: 2 }, at(4, TIME_BYTES)),
-  ...like([307], { pointer: 1, messages: 2 }),
+  ...like([46, 47], reach("message", 1)),
+  ...like([299], reach("messages", 1, 2), at(4, TIME_BYTES)),
+  ...like([307], reach("messages", 1, 2)),
   ...like([53], at(3, 8)),
   ...like([54], counted(3, 4)),
   ...like([55], ...address(3, 4)),
@@ -472,21 +481,6 @@ const SYSTEM_CALLS: ReadonlyMap<number, readonly Reached[]> = new Map<number, re
   ...like([425], at(1, 120)),
 ]);
 
-export const KIND = {
-  bytes: 0,
-  argument: 1,
-  bits: 2,
-  lengthAt: 3,
-  vectors: 4,
-  message: 5,
-  messages: 6,
-  text: 7,
-  texts: 8,
-  request: 9,
-  none: 10,
-  returned: 11,
-} as const;
-
 /**
  * Layout of a row: value of `when` and bytes, u32 each; pointer, kind, other argument, and argument of `when`, u8 each.
  */
@@ -506,43 +500,26 @@ export function systemCallTable(): { rows: Uint8Array; first: Uint8Array; count:
   for (let number = 0; number < count; number++) {
     first.setUint16(2 * number, rows.length / ROW_BYTES, true);
     const reached = SYSTEM_CALLS.get(number);
-    if (reached?.length === 0) rows.push(...rowOf({ pointer: 0, none: true }));
+    if (reached?.length === 0) rows.push(...rowOf(NONE));
     for (const entry of reached ?? []) rows.push(...rowOf(entry));
   }
   first.setUint16(2 * count, rows.length / ROW_BYTES, true);
   return { rows: Uint8Array.from(rows), first: new Uint8Array(first.buffer), count };
 }
 
-function rowOf(reached: Reached): Uint8Array {
+function rowOf({ kind, pointer, other, bytes, when }: Reached): Uint8Array {
   const row = new DataView(new ArrayBuffer(ROW_BYTES));
-  const { pointer, when } = reached;
-  const [kind, other, bytes] = kindOf(reached);
   row.setUint32(ROW.value, when?.value ?? 0, true);
   row.setUint32(ROW.bytes, bytes, true);
   row.setUint8(ROW.pointer, pointer);
-  row.setUint8(ROW.kind, kind);
+  row.setUint8(ROW.kind, KIND[kind]);
   row.setUint8(ROW.other, other);
   row.setUint8(ROW.when, when?.argument ?? ALWAYS);
   return new Uint8Array(row.buffer);
 }
 
-function kindOf(reached: Reached): [kind: number, other: number, bytes: number] {
-  if ("bytes" in reached) return [KIND.bytes, 0, reached.bytes];
-  if ("returned" in reached) return [KIND.returned, reached.returned, reached.unit];
-  if ("unit" in reached) return [KIND.argument, reached.argument, reached.unit];
-  if ("bits" in reached) return [KIND.bits, reached.bits, 0];
-  if ("lengthAt" in reached) return [KIND.lengthAt, reached.lengthAt, 0];
-  if ("vectors" in reached) return [KIND.vectors, reached.vectors, 0];
-  if ("messages" in reached) return [KIND.messages, reached.messages, 0];
-  if ("request" in reached) return [KIND.request, reached.request, 0];
-  if ("message" in reached) return [KIND.message, 0, 0];
-  if ("text" in reached) return [KIND.text, 0, 0];
-  if ("texts" in reached) return [KIND.texts, 0, 0];
-  return [KIND.none, 0, 0];
-}
-
 /** True if a call returns the number of bytes that it accessed. */
 export function returnsLength(number: number): boolean {
   const reached = SYSTEM_CALLS.get(number) ?? [];
-  return reached.some((entry) => "returned" in entry || "vectors" in entry || "message" in entry);
+  return reached.some(({ kind }) => kind === "returned" || kind === "vectors" || kind === "message");
 }

@@ -1,3 +1,4 @@
+import { entryOf } from "../../../../../ground/bytes/entries.ts";
 import { type Bound, unseenBounds } from "../../../../../profile/model/bound.ts";
 import { counted, groupDigits } from "../../../../../profile/model/counted.ts";
 import type { CpuSamples } from "../../../../../profile/model/cpu.ts";
@@ -143,11 +144,7 @@ function stacksOf(
     )
       sample = samples.samples.stack[row];
     if (sample === NONE) return;
-    let number = numbers.get(sample);
-    if (number === undefined) {
-      number = stacks.push(framesOf(sample, samples)) - 1;
-      numbers.set(sample, number);
-    }
+    const number = entryOf(numbers, sample, () => stacks.push(framesOf(sample, samples)) - 1);
     stackOf[Math.floor(record.interval / 2 ** (last - record.scale))] = number;
   });
   return { stacks, stackOf };

@@ -2,6 +2,7 @@ import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Readable, Writable } from "node:stream";
+import { attempt } from "../../../../../ground/bytes/dispensable.ts";
 import { PAGE_BYTES } from "../../../../../ground/bytes/sizes.ts";
 import type { SnapshotRecord } from "../../../../../profile/model/working-set/working-set-series.ts";
 import type { AttributionEntry } from "../../../../tools/working-set/attribution/read/open-attribution.ts";
@@ -194,11 +195,7 @@ export class NativeWorkingSetSession {
 }
 
 function mapsOf(pid: number): string {
-  try {
-    return readFileSync(`/proc/${pid}/maps`, "latin1");
-  } catch {
-    return "";
-  }
+  return attempt(() => readFileSync(`/proc/${pid}/maps`, "latin1"), "");
 }
 
 /** Returns ns in steps of 10 ms; 0 if the process has ended. */

@@ -1,3 +1,4 @@
+import { entryOf } from "../../../../../ground/bytes/entries.ts";
 import { REACH_FIELDS } from "../../../../../profile/model/reach-fields.ts";
 import type { LiveBlocks } from "../live-blocks.ts";
 import type { LiveColumns } from "../live-columns.ts";
@@ -103,8 +104,7 @@ export class SettledBlocks {
   readonly #contexts = new Map<number, HeldBlocks>();
 
   add(context: number, followed: { readonly startWork: number; readonly stands: number } | undefined): void {
-    const held = this.#contexts.get(context) ?? { blocks: 0, followed: [] };
-    this.#contexts.set(context, held);
+    const held = entryOf(this.#contexts, context, () => ({ blocks: 0, followed: [] }));
     held.blocks++;
     if (followed !== undefined) held.followed.push(followed);
   }

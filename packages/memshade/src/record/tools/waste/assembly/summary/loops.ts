@@ -1,9 +1,7 @@
-// Loops that have ended. Each of their accesses is a stream: one access per trip, each a stride after the one
-// before. A
-// table that `tools/waste/pass/node-calls.ts` writes describes the streams; the loop stores where they ended.
-// This code
-// updates the shadow memory as if the loop had been distributed (Allen and Kennedy). Streams are processed one after
-// the other if each byte sees its accesses in the same order, else they take turns.
+// Updates the shadow memory after a loop has ended. Each of the loop's accesses is a stream: one access per trip, each
+// a stride after the one before. A table that `tools/waste/pass/node-calls.ts` writes describes the streams; the loop
+// stores where they ended. The update is as if the loop had been distributed (Allen and Kennedy): streams are
+// processed one after the other if each byte sees its accesses in the same order, else they take turns.
 import { CONTROL, FRAMED, RECORD_SHIFT, STORES } from "../imports";
 import { Control, LOOP_BYTES, LOOP_STREAM_BYTES, Load, Loop, STREAM_END_BYTES } from "../layout.generated";
 import { markDirty, showsZeros } from "../memory";

@@ -1,3 +1,4 @@
+import { entryOf } from "../../../../../ground/bytes/entries.ts";
 import type {
   AttributedContext,
   Attribution,
@@ -118,8 +119,12 @@ export class AttributionDescriber {
     for (const { entries } of snapshots)
       for (const { key, bucket, weight } of entries) {
         const path = this.#pathOf(key);
-        const totals = byPath.get(path) ?? { place: this.#placeOf(key), total: 0, sum: 0, peak: 0 };
-        byPath.set(path, totals);
+        const totals = entryOf(byPath, path, () => ({
+          place: this.#placeOf(key),
+          total: 0,
+          sum: 0,
+          peak: 0,
+        }));
         if (bucket === FRESH_BUCKET) totals.total += weight;
       }
     const series = this.#scales.map(({ factor, intervals }) => this.#series(snapshots, factor, intervals));

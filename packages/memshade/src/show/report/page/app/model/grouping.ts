@@ -1,4 +1,5 @@
 // Groups contexts to rows: by path, site, line, function, file or package.
+import { entryOf } from "../../../../../ground/bytes/entries.ts";
 import type { PageData } from "../../data/page-data.ts";
 import type { Group } from "../state.ts";
 import type { FrameNames } from "./names.ts";
@@ -83,12 +84,7 @@ export function frameKeys(
     }
   };
   return (frame) => {
-    let found = keyByFrame.get(frame);
-    if (found === undefined) {
-      found = key(frame);
-      keyByFrame.set(frame, found);
-    }
-    return found;
+    return entryOf(keyByFrame, frame, () => key(frame));
   };
 }
 

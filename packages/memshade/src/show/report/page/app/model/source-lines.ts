@@ -1,4 +1,5 @@
 // Sums per file and line: of the sites in a line, and of everything that passes through it.
+import { entryOf } from "../../../../../ground/bytes/entries.ts";
 import type { PageData } from "../../data/page-data.ts";
 import { type FrameKeys, fileKeys, lineKeys, Through, withCalls } from "../../data/through.ts";
 import type { Figure } from "./figures.ts";
@@ -44,20 +45,14 @@ export function sumLines(
   const lineOf = (frame: number) => {
     const file = frames.file[frame];
     if (file < 0 || frames.line[frame] === 0) return undefined;
-    const ofFile = lines.get(file) ?? new Map<number, Sums>();
-    lines.set(file, ofFile);
-    let found = ofFile.get(frames.line[frame]);
-    if (found === undefined) {
-      found = {
-        frame,
-        own: new Float64Array(figures.length),
-        through: 0,
-        estimated: [],
-        estimatedThrough: [],
-      };
-      ofFile.set(frames.line[frame], found);
-    }
-    return found;
+    const ofFile = entryOf(lines, file, () => new Map<number, Sums>());
+    return entryOf(ofFile, frames.line[frame], () => ({
+      frame,
+      own: new Float64Array(figures.length),
+      through: 0,
+      estimated: [],
+      estimatedThrough: [],
+    }));
   };
   for (const [index, { values }] of figures.entries())
     for (let context = 0; context < values.length; context++)

@@ -1,5 +1,6 @@
 import { h } from "preact";
 import type { FrameNames } from "../model/names.ts";
+import { el } from "./element.ts";
 import { shown } from "./shown-text.ts";
 
 /** A function with its location. The title has the full path of the file. */
@@ -8,8 +9,8 @@ export function FrameName({ names, frame }: { names: FrameNames; frame: number }
   return h(
     "span",
     { class: "frame", title: titleOf(names, frame) },
-    h("span", { class: "function" }, shown(names.function(frame))),
-    place === "" ? null : h("span", { class: "place" }, shown(place)),
+    el("span.function", shown(names.function(frame))),
+    place === "" ? null : el("span.place", shown(place)),
   );
 }
 

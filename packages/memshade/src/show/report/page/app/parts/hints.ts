@@ -1,4 +1,5 @@
 import { h } from "preact";
+import { el } from "./element.ts";
 import { shown } from "./shown-text.ts";
 
 /** Advice for getting more data onto the page. */
@@ -8,9 +9,8 @@ export function Hints({ hints }: { hints: readonly string[] }) {
 
 /** Sentences about data that was not tracked. */
 export function NotTracked({ sentences }: { sentences: readonly string[] }) {
-  return h(
-    "ul",
-    { class: "not-tracked" },
+  return el(
+    "ul.not-tracked",
     sentences.map((sentence) => h("li", { key: sentence }, shown(sentence))),
   );
 }

@@ -1,5 +1,7 @@
 // Colour scheme: the system's, until the user chooses another. Printed pages are light.
+
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
+import { attempt } from "../../../../../ground/bytes/dispensable.ts";
 import { useMedia } from "./media.ts";
 
 const CHOICES = ["system", "light", "dark"] as const;
@@ -42,11 +44,7 @@ export function useScheme(): [Choice, () => void] {
 
 // Pages opened from a file may have no storage.
 function keptChoice(): Choice {
-  try {
-    return CHOICES.find((choice) => choice === localStorage.getItem(KEY)) ?? "system";
-  } catch {
-    return "system";
-  }
+  return attempt(() => CHOICES.find((choice) => choice === localStorage.getItem(KEY)) ?? "system", "system");
 }
 
 function keepChoice(choice: Choice): void {

@@ -1,5 +1,6 @@
 import { h } from "preact";
 import type { PageModel } from "../model/page-model.ts";
+import { el } from "./element.ts";
 import { shown, shownLine } from "./shown-text.ts";
 
 /** Lines before and after the marked ones. */
@@ -17,36 +18,30 @@ export function SourceExcerpt({ model, frame, marks }: { model: PageModel; frame
   const file = names.file(frame);
   const line = names.line(frame);
   if (file === undefined || line === 0)
-    return h(
-      "p",
-      { class: "excerpt-missing" },
+    return el(
+      "p.excerpt-missing",
       "Unknown source line: ",
-      h("code", null, shown(addressOf(model, frame))),
+      el("code", shown(addressOf(model, frame))),
       ". Build the program with debug information (-g) to see it.",
     );
   const source = data.sources.find((source) => source.file === data.frames.file[frame]);
   const part = source?.parts.find(({ first, lines }) => first <= line && line < first + lines.length);
   const note = marks.find((mark) => mark.line === line)?.note;
   if (part === undefined)
-    return h(
-      "p",
-      { class: "excerpt-missing" },
-      h("code", null, shown(`${file}:${line}`)),
+    return el(
+      "p.excerpt-missing",
+      el("code", shown(`${file}:${line}`)),
       note === undefined || note === "" ? null : ` ← ${note}`,
-      h("span", { class: "dim" }, ` ${missingText(data)}`),
+      el("span.dim", ` ${missingText(data)}`),
     );
   const from = Math.max(part.first, line - AROUND);
   const to = Math.min(part.first + part.lines.length - 1, line + AROUND);
-  return h(
-    "figure",
-    { class: "excerpt" },
-    h(
+  return el(
+    "figure.excerpt",
+    el(
       "figcaption",
-      null,
       shown(file),
-      source!.isNewer
-        ? h("strong", { class: "newer" }, " changed after the run: line numbers may differ")
-        : null,
+      source!.isNewer ? el("strong.newer", " changed after the run: line numbers may differ") : null,
     ),
     h(
       "pre",
@@ -56,12 +51,11 @@ export function SourceExcerpt({ model, frame, marks }: { model: PageModel; frame
         return h(
           "div",
           { key: at, class: at === line ? "line marked" : "line" },
-          h("span", { class: "number" }, at),
-          h(
-            "span",
-            { class: "text" },
-            h("code", null, shownLine(part.lines[at - part.first])),
-            at === line && note ? h("span", { class: "note" }, `← ${note}`) : null,
+          el("span.number", at),
+          el(
+            "span.text",
+            el("code", shownLine(part.lines[at - part.first])),
+            at === line && note ? el("span.note", `← ${note}`) : null,
           ),
         );
       }),

@@ -1,6 +1,7 @@
 // A table of any length that renders only the visible rows. All rows have the same height.
 import { type ComponentChildren, h } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { el } from "./element.ts";
 import { useMedia } from "./media.ts";
 
 export interface TableColumn {
@@ -171,6 +172,6 @@ export function VirtualTable(props: TableProps) {
         ),
       ),
     ),
-    isPrinted && rows > PRINTED ? h("p", null, `The first ${PRINTED} of ${rows} rows.`) : null,
+    isPrinted && rows > PRINTED ? el("p", `The first ${PRINTED} of ${rows} rows.`) : null,
   );
 }

@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import type { PageHistogram, PageObject, PageVariable } from "../../data/page-data.ts";
 import type { PageModel } from "../model/page-model.ts";
 import { amount, formatCount } from "../parts/amounts.ts";
+import { el } from "../parts/element.ts";
 import { FrameName } from "../parts/frame-name.ts";
 import { Bar } from "../parts/pictures.ts";
 import { shown } from "../parts/shown-text.ts";
@@ -37,21 +38,19 @@ export function Blocks({ model, state, change }: ViewProps) {
   );
   const listed = ofSelection.length > 0 ? ofSelection : objects;
   const measures = MEASURES.filter((name) => objects.some(({ cells }) => cells[name] !== undefined));
-  return h(
-    "div",
-    { class: "blocks" },
+  return el(
+    "div.blocks",
     state.range === undefined
       ? null
-      : h("p", { class: "whole-run" }, "Whole run: these figures were not recorded over time."),
+      : el("p.whole-run", "Whole run: these figures were not recorded over time."),
     objects.length === 0
       ? null
       : h(
           "section",
           { "aria-labelledby": "inside" },
           h("h2", { id: "inside" }, "Inside blocks"),
-          h(
-            "div",
-            { class: "toolbar" },
+          el(
+            "div.toolbar",
             h(
               "div",
               { role: "group", "aria-label": "Measure" },
@@ -69,9 +68,8 @@ export function Blocks({ model, state, change }: ViewProps) {
                 ),
               ),
             ),
-            h(
-              "span",
-              { class: "dim" },
+            el(
+              "span.dim",
               selected === undefined
                 ? "Blocks of all sites. Select a site to see only its blocks."
                 : ofSelection.length > 0
@@ -90,11 +88,7 @@ export function Blocks({ model, state, change }: ViewProps) {
             }),
           ),
           listed.length > SHOWN
-            ? h(
-                "p",
-                { class: "dim" },
-                `${formatCount(listed.length - SHOWN)} more: select a site to see its blocks.`,
-              )
+            ? el("p.dim", `${formatCount(listed.length - SHOWN)} more: select a site to see its blocks.`)
             : null,
         ),
     histograms.length === 0
@@ -103,9 +97,8 @@ export function Blocks({ model, state, change }: ViewProps) {
           "section",
           { "aria-labelledby": "histograms" },
           h("h2", { id: "histograms" }, "All blocks"),
-          h(
-            "div",
-            { class: "histograms" },
+          el(
+            "div.histograms",
             histograms.map((histogram) => h(Histogram, { key: histogram.id, histogram })),
           ),
         ),
@@ -138,15 +131,13 @@ function Block({
     object.varies ? (isCollected ? `${size} on average` : `at most ${size}`) : size,
     object.period === undefined ? "" : `an array of elements of ${amount(object.period, "bytes")}, folded`,
   ].filter((part) => part !== "");
-  return h(
-    "article",
-    { class: "block" },
-    h(
+  return el(
+    "article.block",
+    el(
       "h3",
-      null,
-      object.type ? h("code", null, shown(object.type.name)) : null,
+      object.type ? el("code", shown(object.type.name)) : null,
       frame === undefined ? null : h(FrameName, { names, frame }),
-      h("span", { class: "dim" }, whole.join(" · ")),
+      el("span.dim", whole.join(" · ")),
     ),
     h(
       "div",
@@ -162,26 +153,23 @@ function Block({
             title: cellTitle(object, cell, text),
           },
           h("span", { class: "ink", style: { opacity: value === 0 ? 0 : 0.15 + 0.85 * (value / most) } }),
-          h("span", { class: "name" }, text(cells.name[cell]) || `+${cells.offset[cell]}`),
+          el("span.name", text(cells.name[cell]) || `+${cells.offset[cell]}`),
         );
       }),
     ),
     h(
       "details",
       { open: cells.length <= 8 },
-      h("summary", null, "Members as a table"),
+      el("summary", "Members as a table"),
       h(
         "div",
         { class: "scroll", tabIndex: 0, role: "region", "aria-label": "Members" },
-        h(
+        el(
           "table",
-          null,
-          h(
+          el(
             "thead",
-            null,
-            h(
+            el(
               "tr",
-              null,
               h("th", { scope: "col", class: "number" }, "offset"),
               h("th", { scope: "col", class: "number" }, "bytes"),
               h("th", { scope: "col" }, "member"),
@@ -191,22 +179,16 @@ function Block({
               ),
             ),
           ),
-          h(
+          el(
             "tbody",
-            null,
             Array.from({ length: cells.length }, (_, cell) =>
               h(
                 "tr",
                 { key: cell },
-                h("td", { class: "number" }, cells.offset[cell]),
-                h(
-                  "td",
-                  { class: "number" },
-                  cells.size[cell],
-                  object.tail && cell === cells.length - 1 ? "…" : "",
-                ),
-                h("td", null, h("code", null, text(cells.name[cell]))),
-                h("td", null, h("code", null, text(cells.type[cell]))),
+                el("td.number", cells.offset[cell]),
+                el("td.number", cells.size[cell], object.tail && cell === cells.length - 1 ? "…" : ""),
+                el("td", el("code", text(cells.name[cell]))),
+                el("td", el("code", text(cells.type[cell]))),
                 columns.map((name) => {
                   const value = cells[name]![cell];
                   return h(
@@ -248,9 +230,8 @@ function Accesses({
   }
   const ranked = [...places.values()].sort((a, b) => b.bytes - a.bytes);
   if (ranked.length === 0) return null;
-  return h(
-    "p",
-    { class: "accesses" },
+  return el(
+    "p.accesses",
     says,
     ranked.slice(0, ACCESSES).map(({ context, frame, bytes }, index) => [
       index === 0 ? null : ", ",
@@ -285,33 +266,29 @@ function Histogram({ histogram }: { histogram: PageHistogram }) {
   const { from, blocks, bytes, unit, clock } = histogram;
   const most = Math.max(...blocks, 1);
   const bound = (index: number) => amount(from[index], unit, clock);
-  return h(
-    "table",
-    { class: "histogram" },
-    h("caption", null, histogram.label),
-    h(
+  return el(
+    "table.histogram",
+    el("caption", histogram.label),
+    el(
       "thead",
-      null,
-      h(
+      el(
         "tr",
-        null,
         h("th", { scope: "col" }, "from"),
         h("th", { scope: "col", class: "number" }, "blocks"),
-        h("th", { scope: "col" }, h("span", { class: "unseen" }, "picture")),
+        h("th", { scope: "col" }, el("span.unseen", "picture")),
         bytes ? h("th", { scope: "col", class: "number" }, "bytes") : null,
       ),
     ),
-    h(
+    el(
       "tbody",
-      null,
       Array.from(blocks, (count, index) =>
         h(
           "tr",
           { key: index },
           h("th", { scope: "row" }, bound(index)),
           h("td", { class: count === 0 ? "number none" : "number" }, formatCount(count)),
-          h("td", { class: "picture" }, h(Bar, { part: count / most })),
-          bytes ? h("td", { class: "number" }, amount(bytes[index], "bytes")) : null,
+          el("td.picture", h(Bar, { part: count / most })),
+          bytes ? el("td.number", amount(bytes[index], "bytes")) : null,
         ),
       ),
     ),
@@ -351,13 +328,12 @@ function Statics({ statics }: { statics: PageModel["data"]["statics"] }) {
       cell: (row, { id }) => {
         const variable = order[row];
         if (id === "name")
-          return h(
-            "span",
-            { class: "frame" },
-            h("span", { class: "function" }, shown(variable.name)),
+          return el(
+            "span.frame",
+            el("span.function", shown(variable.name)),
             variable.file === undefined
               ? null
-              : h("span", { class: "place" }, shown(`${variable.file}:${variable.line ?? 0}`)),
+              : el("span.place", shown(`${variable.file}:${variable.line ?? 0}`)),
           );
         const number = variable[id as (typeof NUMBERS)[number]];
         if (number === undefined) return "";

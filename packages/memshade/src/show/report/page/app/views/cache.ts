@@ -4,6 +4,7 @@ import type { PageCache } from "../../data/page-data.ts";
 import { rowName } from "../model/row-name.ts";
 import { sumRows } from "../model/site-rows.ts";
 import { amount, formatCount, formatPercent } from "../parts/amounts.ts";
+import { el } from "../parts/element.ts";
 import { titleOf } from "../parts/frame-name.ts";
 import { Bar } from "../parts/pictures.ts";
 import { shown } from "../parts/shown-text.ts";
@@ -13,23 +14,19 @@ import { select, type ViewProps } from "./view.ts";
 export function Cache({ model, state, change }: ViewProps) {
   const cache = model.data.cache;
   if (cache === undefined) return null;
-  return h(
-    "div",
-    { class: "cache" },
-    state.range === undefined
-      ? null
-      : h("p", { class: "whole-run" }, "Whole run: the curve shows all references."),
+  return el(
+    "div.cache",
+    state.range === undefined ? null : el("p.whole-run", "Whole run: the curve shows all references."),
     h(
       "section",
       { "aria-labelledby": "curve" },
       h("h2", { id: "curve" }, "Miss ratio by cache size"),
-      h(
-        "p",
-        { class: "dim" },
+      el(
+        "p.dim",
         `${formatCount(cache.references)} references to ${formatCount(cache.lines)} lines of ${cache.lineBytes} bytes, ` +
           `${formatPercent(cache.rate, 1)} of the lines were sampled.`,
       ),
-      h("div", { class: "curve-and-table" }, h(Curve, { cache }), h(Table, { cache })),
+      el("div.curve-and-table", h(Curve, { cache }), h(Table, { cache })),
     ),
     h(Missers, { model, state, change, cache }),
   );
@@ -83,7 +80,7 @@ function Curve({ cache }: { cache: PageCache }) {
       h(
         "text",
         { x: x(size), y: TOP - 10, "text-anchor": "middle" },
-        h("title", null, shown(name)),
+        el("title", shown(name)),
         shown(name.split(" ")[0]),
       ),
     ]),
@@ -98,31 +95,27 @@ function roundUp(ratio: number): number {
 }
 
 function Table({ cache }: { cache: PageCache }) {
-  return h(
-    "table",
-    { class: "caches" },
-    h("caption", null, "Caches of real machines"),
-    h(
+  return el(
+    "table.caches",
+    el("caption", "Caches of real machines"),
+    el(
       "thead",
-      null,
-      h(
+      el(
         "tr",
-        null,
         h("th", { scope: "col" }, "cache"),
         h("th", { scope: "col", class: "number" }, "size"),
         h("th", { scope: "col", class: "number" }, "miss ratio"),
       ),
     ),
-    h(
+    el(
       "tbody",
-      null,
       cache.caches.map(({ name, bytes, missRatio }) =>
         h(
           "tr",
           { key: name },
           h("th", { scope: "row" }, shown(name)),
-          h("td", { class: "number" }, amount(bytes, "bytes")),
-          h("td", { class: "number" }, formatPercent(missRatio, 1)),
+          el("td.number", amount(bytes, "bytes")),
+          el("td.number", formatPercent(missRatio, 1)),
         ),
       ),
     ),
@@ -160,13 +153,13 @@ function Missers({ model, state, change, cache }: ViewProps & { readonly cache: 
           return h(
             "span",
             { class: "frame", title: titleOf(model.names, grouping.frames[row]) },
-            h("span", { class: "function" }, shown(name)),
-            h("span", { class: "place" }, shown(place)),
+            el("span.function", shown(name)),
+            el("span.place", shown(place)),
           );
         }
         if (id === "part") return formatPercent(sums[row], misses.total);
         return [
-          h("span", { class: "value" }, amount(sums[row], misses.unit)),
+          el("span.value", amount(sums[row], misses.unit)),
           h(Bar, { part: sums[row] / sums[order[0]] }),
         ];
       },

@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import { rowName } from "../model/row-name.ts";
 import { sumRows } from "../model/site-rows.ts";
 import { amount, difference, roomOf } from "../parts/amounts.ts";
+import { el } from "../parts/element.ts";
 import { titleOf } from "../parts/frame-name.ts";
 import { Bar } from "../parts/pictures.ts";
 import { shown } from "../parts/shown-text.ts";
@@ -31,9 +32,8 @@ export function Diff({ model, state, change }: ViewProps) {
     .sort((a, b) => (value(b) - value(a)) * (sort.ascending ? -1 : 1) || a - b);
   const most = Math.max(1, ...order.map((row) => Math.abs(after[row] - before[row])));
   const write = (number: number) => (number === 0 ? "·" : amount(number, chosen.unit, chosen.clock));
-  return h(
-    "div",
-    { class: "diff" },
+  return el(
+    "div.diff",
     h(
       "section",
       { "aria-labelledby": "totals" },
@@ -41,15 +41,12 @@ export function Diff({ model, state, change }: ViewProps) {
       h(
         "div",
         { class: "scroll", tabIndex: 0, role: "region", "aria-label": "Totals of both runs" },
-        h(
-          "table",
-          { class: "totals" },
-          h(
+        el(
+          "table.totals",
+          el(
             "thead",
-            null,
-            h(
+            el(
               "tr",
-              null,
               h("th", { scope: "col" }, "measure"),
               h(
                 "th",
@@ -60,9 +57,8 @@ export function Diff({ model, state, change }: ViewProps) {
               h("th", { scope: "col", class: "number" }, "difference"),
             ),
           ),
-          h(
+          el(
             "tbody",
-            null,
             weights
               .filter(({ total, totalBefore = 0 }) => total !== 0 || totalBefore !== 0)
               .map((weight) =>
@@ -78,11 +74,10 @@ export function Diff({ model, state, change }: ViewProps) {
                       h(Word, { word: weight.word, children: weight.label }),
                     ),
                   ),
-                  h("td", { class: "number" }, amount(weight.totalBefore ?? 0, weight.unit, weight.clock)),
-                  h("td", { class: "number" }, amount(weight.total, weight.unit, weight.clock)),
-                  h(
-                    "td",
-                    { class: "number" },
+                  el("td.number", amount(weight.totalBefore ?? 0, weight.unit, weight.clock)),
+                  el("td.number", amount(weight.total, weight.unit, weight.clock)),
+                  el(
+                    "td.number",
                     difference(weight.total - (weight.totalBefore ?? 0), weight.unit, weight.clock),
                   ),
                 ),
@@ -125,8 +120,8 @@ export function Diff({ model, state, change }: ViewProps) {
             return h(
               "span",
               { class: "frame", title: titleOf(model.names, frame) },
-              h("span", { class: "function" }, shown(name)),
-              h("span", { class: "place" }, shown(place)),
+              el("span.function", shown(name)),
+              el("span.place", shown(place)),
             );
           }
           if (id !== "difference") return write(id === "before" ? before[row] : after[row]);
@@ -136,11 +131,7 @@ export function Diff({ model, state, change }: ViewProps) {
               "span",
               { class: changed === 0 ? "value none" : "value" },
               changed === 0 ? "·" : difference(changed, chosen.unit, chosen.clock),
-              before[row] === 0
-                ? h("span", { class: "dim" }, " new")
-                : after[row] === 0
-                  ? h("span", { class: "dim" }, " gone")
-                  : null,
+              before[row] === 0 ? el("span.dim", " new") : after[row] === 0 ? el("span.dim", " gone") : null,
             ),
             h(Bar, { part: Math.abs(changed) / most }),
           ];

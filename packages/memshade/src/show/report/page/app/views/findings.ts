@@ -9,6 +9,7 @@ import type { PageModel } from "../model/page-model.ts";
 import { sumRows } from "../model/site-rows.ts";
 import { amount, amountInWords, amountOf, difference, formatPercent, margin } from "../parts/amounts.ts";
 import { copyText } from "../parts/copy-text.ts";
+import { el } from "../parts/element.ts";
 import { FrameName } from "../parts/frame-name.ts";
 import { Hints, NotTracked } from "../parts/hints.ts";
 import { Bar } from "../parts/pictures.ts";
@@ -56,16 +57,13 @@ export function Findings({ model, state, change }: ViewProps) {
     return () => removeEventListener("keydown", follow);
   });
 
-  return h(
-    "div",
-    { class: "findings" },
+  return el(
+    "div.findings",
     h(Hints, { hints: head.hints }),
-    model.data.kind === "diff" && findings.length > 0
-      ? h("p", { class: "changes" }, changesOf(findings))
-      : null,
+    model.data.kind === "diff" && findings.length > 0 ? el("p.changes", changesOf(findings)) : null,
     findings.length > 1 ? h(Kinds, { model, state, change }) : null,
     findings.length > 0 && listed.length === 0
-      ? h("p", { class: "nothing" }, "No finding matches the filter and the selected kinds.")
+      ? el("p.nothing", "No finding matches the filter and the selected kinds.")
       : null,
     h(
       "ol",
@@ -96,7 +94,7 @@ function changesOf(findings: readonly PageFinding[]): string {
 function Largest({ model, state, change }: ViewProps) {
   const { kind, findings } = model.data;
   const weight = model.weight(state);
-  if (weight === undefined) return h("p", { class: "nothing" }, nothingToRank(model.data));
+  if (weight === undefined) return el("p.nothing", nothingToRank(model.data));
   const grouping = model.grouping(state, "site");
   const sums = sumRows(grouping, weight.values);
   const isDifference = model.data.kind === "diff" && state.side === "difference";
@@ -106,29 +104,26 @@ function Largest({ model, state, change }: ViewProps) {
   const nothing = findings.length === 0 && kind !== "diff" ? noFinding(model.data) : undefined;
   if (order.length === 0)
     return [
-      h("p", { class: "nothing" }, isDifference ? `No change: ${weight.label}.` : nothing),
+      el("p.nothing", isDifference ? `No change: ${weight.label}.` : nothing),
       // The reason for the empty record is all that can be shown.
       isEmpty(model.data) ? h(NotTracked, { sentences: model.data.head.notTracked }) : null,
     ];
   return h(
     "section",
     { class: "largest", "aria-labelledby": "largest" },
-    nothing === undefined ? null : h("p", { class: "nothing" }, nothing),
+    nothing === undefined ? null : el("p.nothing", nothing),
     h("h2", { id: "largest" }, `${isDifference ? "Largest changes" : "Largest sites"}: ${weight.label}`),
-    h(
+    el(
       "ol",
-      null,
       order.slice(0, LARGEST).map((row) =>
         h(
           "li",
           { key: row },
-          h(
-            "span",
-            { class: "amount" },
+          el(
+            "span.amount",
             (isDifference ? difference : amount)(sums[row], weight.unit, weight.clock),
-            h(
-              "span",
-              { class: "off" },
+            el(
+              "span.off",
               isDifference
                 ? ""
                 : margin(
@@ -140,11 +135,10 @@ function Largest({ model, state, change }: ViewProps) {
                   ),
             ),
           ),
-          h(
-            "span",
-            { class: "part" },
+          el(
+            "span.part",
             h(Bar, { part: Math.abs(sums[row] / sums[order[0]]), of: "strong" }),
-            h("span", { class: "percent" }, isDifference ? "" : formatPercent(sums[row], weight.total)),
+            el("span.percent", isDifference ? "" : formatPercent(sums[row], weight.total)),
           ),
           h(
             "button",
@@ -155,7 +149,7 @@ function Largest({ model, state, change }: ViewProps) {
             },
             h(FrameName, { names: model.names, frame: grouping.frames[row] }),
             state.folded && model.names.is(grouping.frames[row], "library")
-              ? h("span", { class: "change" }, shown(model.names.package(grouping.frames[row])))
+              ? el("span.change", shown(model.names.package(grouping.frames[row])))
               : null,
           ),
         ),
@@ -211,7 +205,7 @@ function Kinds({ model, state, change }: ViewProps) {
             }),
         },
         shown(kind),
-        h("span", { class: "count" }, count),
+        el("span.count", count),
       ),
     ),
   );
@@ -230,23 +224,20 @@ function Finding({ model, state, change, index, isOpen, onToggle }: FindingProps
   return h(
     "li",
     { class: isSelected ? "finding selected" : "finding" },
-    h(
+    el(
       "h2",
-      null,
       h(
         "button",
         { type: "button", class: "finding-head", "aria-expanded": isOpen, onClick: onToggle },
         h("span", { class: "rank", "aria-hidden": "true" }, index + 1),
-        h("span", { class: "kind" }, shown(finding.kind)),
-        h(
-          "span",
-          { class: "amount" },
+        el("span.kind", shown(finding.kind)),
+        el(
+          "span.amount",
           `${finding.margin === undefined ? "" : "≈"}${amountInWords(finding.amount, finding.unit)}`,
-          h("span", { class: "off" }, margin(finding.margin ?? 0, finding.unit)),
+          el("span.off", margin(finding.margin ?? 0, finding.unit)),
         ),
-        h(
-          "span",
-          { class: "where" },
+        el(
+          "span.where",
           finding.path.length > 0
             ? [
                 h(
@@ -255,17 +246,17 @@ function Finding({ model, state, change, index, isOpen, onToggle }: FindingProps
                   { class: !isOpen && finding.says.includes(place) ? "told" : undefined },
                   h(FrameName, { names: model.names, frame: finding.path[0] }),
                 ),
-                isOpen ? null : h("span", { class: "short" }, shown(finding.says)),
+                isOpen ? null : el("span.short", shown(finding.says)),
               ]
             : shown(finding.says),
-          finding.change && finding.change !== "kept" ? h("span", { class: "change" }, finding.change) : null,
+          finding.change && finding.change !== "kept" ? el("span.change", finding.change) : null,
         ),
         h(
           "span",
           { class: "part", title: `${formatPercent(finding.part, 1)}: ${finding.partOf.long}` },
           h(Bar, { part: finding.part, of: "strong" }),
-          h("span", { class: "percent" }, formatPercent(finding.part, 1)),
-          h("span", { class: "of" }, finding.partOf.short),
+          el("span.percent", formatPercent(finding.part, 1)),
+          el("span.of", finding.partOf.short),
         ),
       ),
     ),
@@ -280,17 +271,15 @@ function Details({ model, state, change, index }: ViewProps & { readonly index: 
   const frame = finding.path[0];
   const marks =
     frame === undefined ? [] : [{ line: model.names.line(frame), note: lineNote(model, finding) }];
-  return h(
-    "div",
-    { class: "details" },
-    h("p", { class: "says" }, shown(finding.says)),
+  return el(
+    "div.details",
+    el("p.says", shown(finding.says)),
     h(InRange, { model, state, finding }),
     frame === undefined ? null : h(SourceExcerpt, { model, frame, marks }),
     finding.contexts.length > 0 ? h(Paths, { model, state, change, index }) : null,
-    finding.advice === undefined ? null : h("p", { class: "advice" }, shown(finding.advice)),
-    h(
-      "div",
-      { class: "actions" },
+    finding.advice === undefined ? null : el("p.advice", shown(finding.advice)),
+    el(
+      "div.actions",
       finding.contexts.length === 0 || figures.length === 0
         ? null
         : [
@@ -381,9 +370,8 @@ function InRange({ model, state, finding }: Omit<ViewProps, "change"> & { findin
       const part = finding.contexts.reduce((sum, context) => sum + figure.values[context], 0);
       return amountOf(part, figure);
     });
-  return h(
-    "p",
-    { class: "in-range" },
+  return el(
+    "p.in-range",
     inRange.length === 0 || finding.contexts.length === 0
       ? "Whole run: this was not recorded over time."
       : `In the range: ${inRange.join(" · ")}. All other figures refer to the whole run.`,
@@ -406,21 +394,18 @@ function Paths({ model, state, change, index }: ViewProps & { readonly index: nu
   const paths = [...byPath.values()].sort((a, b) => b.amount - a.amount);
   const total = sum(Float64Array.from(paths, (path) => path.amount));
   const hiddenPaths = paths.slice(PATHS);
-  return h(
-    "div",
-    { class: "paths" },
-    h("h3", null, paths.length === 1 ? "Call path" : `Call paths (${paths.length})`),
-    h(
+  return el(
+    "div.paths",
+    el("h3", paths.length === 1 ? "Call path" : `Call paths (${paths.length})`),
+    el(
       "ul",
-      null,
       paths.slice(0, PATHS).map(({ context, path, amount: part }) =>
         h(
           "li",
           { key: context },
           total > 0 && weight && paths.length > 1
-            ? h(
-                "span",
-                { class: "path-share" },
+            ? el(
+                "span.path-share",
                 `${amount(part, weight.unit, weight.clock)} · ${formatPercent(part, total)}`,
               )
             : null,
@@ -436,21 +421,17 @@ function Paths({ model, state, change, index }: ViewProps & { readonly index: nu
               // A long path shows its beginning and the outermost caller.
               path.length > FRAMES + 1 && depth >= FRAMES && depth < path.length - 1
                 ? depth === FRAMES
-                  ? h("span", { class: "arrow" }, ` ← … ${path.length - 1 - FRAMES} more`)
+                  ? el("span.arrow", ` ← … ${path.length - 1 - FRAMES} more`)
                   : null
-                : [
-                    depth === 0 ? null : h("span", { class: "arrow" }, " ← "),
-                    h(FrameName, { names: model.names, frame }),
-                  ],
+                : [depth === 0 ? null : el("span.arrow", " ← "), h(FrameName, { names: model.names, frame })],
             ),
           ),
         ),
       ),
       hiddenPaths.length === 0
         ? null
-        : h(
-            "li",
-            { class: "dim" },
+        : el(
+            "li.dim",
             `${hiddenPaths.length} more`,
             weight && total > 0
               ? ` with ${amount(sum(Float64Array.from(hiddenPaths, (path) => path.amount)), weight.unit, weight.clock)}`

@@ -4,6 +4,7 @@ import { useMemo } from "preact/hooks";
 import type { PageModel } from "../model/page-model.ts";
 import { rowName } from "../model/row-name.ts";
 import { amount, difference, formatCount, formatPercent, margin } from "../parts/amounts.ts";
+import { el } from "../parts/element.ts";
 import { Sparkline } from "../parts/pictures.ts";
 import { shown } from "../parts/shown-text.ts";
 import { Word } from "../parts/word.ts";
@@ -34,8 +35,8 @@ export function Selected({ model, state, change }: ViewProps) {
     return h(
       "footer",
       { class: "selected", "aria-label": "Selected" },
-      h("span", { class: "title" }, "Nothing selected"),
-      h("span", { class: "dim" }, "Click a finding, row, line or box to see its figures here."),
+      el("span.title", "Nothing selected"),
+      el("span.dim", "Click a finding, row, line or box to see its figures here."),
     );
   const ratios = model.data.ratios.flatMap((ratio) => {
     const dividend = sums.find(({ figure }) => figure.id === ratio.of);
@@ -46,7 +47,7 @@ export function Selected({ model, state, change }: ViewProps) {
   return h(
     "footer",
     { class: "selected", "aria-label": "Selected" },
-    h("span", { class: "title" }, shown(titleOfSelection(model, state, merged))),
+    el("span.title", shown(titleOfSelection(model, state, merged))),
     line === undefined ? null : h(Sparkline, { values: line }),
     h(
       "dl",
@@ -58,16 +59,15 @@ export function Selected({ model, state, change }: ViewProps) {
           h(
             "div",
             { key: figure.id, class: figure.id === model.weight(state)?.id ? "chosen" : undefined },
-            h("dt", null, h(Word, { word: figure.word, children: figure.label })),
-            h(
+            el("dt", h(Word, { word: figure.word, children: figure.label })),
+            el(
               "dd",
-              null,
               (isDifference ? difference : amount)(sum, figure.unit, figure.clock),
-              h("span", { class: "dim" }, margin(off, figure.unit)),
+              el("span.dim", margin(off, figure.unit)),
               isDifference || figure.unit === "clock"
                 ? null
-                : h("span", { class: "dim" }, ` ${formatPercent(sum, figure.total)} of total`),
-              figure.isWholeRun ? h("span", { class: "dim" }, " whole run") : null,
+                : el("span.dim", ` ${formatPercent(sum, figure.total)} of total`),
+              figure.isWholeRun ? el("span.dim", " whole run") : null,
             ),
           ),
         ),
@@ -77,20 +77,15 @@ export function Selected({ model, state, change }: ViewProps) {
             h(
               "div",
               { key: ratio.id },
-              h("dt", null, h(Word, { word: ratio.word, children: ratio.label })),
-              h("dd", null, amount(value, ratio.unit, ratio.clock)),
+              el("dt", h(Word, { word: ratio.word, children: ratio.label })),
+              el("dd", amount(value, ratio.unit, ratio.clock)),
             ),
           ),
       merged === undefined || merged === 0
         ? null
-        : h("div", { key: "merged" }, h("dt", null, "merged call paths"), h("dd", null, formatCount(merged))),
+        : h("div", { key: "merged" }, el("dt", "merged call paths"), el("dd", formatCount(merged))),
       isIncomplete
-        ? h(
-            "div",
-            { key: "lacks" },
-            h("dt", null, "merged call paths"),
-            h("dd", null, "not included in these sums"),
-          )
+        ? h("div", { key: "lacks" }, el("dt", "merged call paths"), el("dd", "not included in these sums"))
         : null,
     ),
     h(

@@ -9,6 +9,7 @@ import { Graph } from "../../graph/graph.ts";
 import { TimeStrip } from "../../time/timeline.ts";
 import { PageModel } from "../model/page-model.ts";
 import { amount, difference, formatCount, margin } from "../parts/amounts.ts";
+import { el } from "../parts/element.ts";
 import { Hints, NotTracked } from "../parts/hints.ts";
 import { useScheme } from "../parts/scheme.ts";
 import { shown } from "../parts/shown-text.ts";
@@ -66,13 +67,11 @@ export function Shell({ data }: { data: PageData }) {
   const tab = tabs.includes(state.tab) ? state.tab : tabs[0];
   useShortcuts(state, change, tabs);
   const props = { model, state, change };
-  return h(
-    "div",
-    { class: "page" },
+  return el(
+    "div.page",
     h(Head, props),
-    h(
+    el(
       "main",
-      null,
       data.head.keys.length > 0 ? h(Keys, props) : null,
       h(TimeStrip, {
         data,
@@ -130,10 +129,9 @@ function Head({ model, state, change }: ViewProps) {
       ? weight.values.reduce((sum, value, context) => sum + (matches[context] === 1 ? value : 0), 0)
       : undefined;
   const hasLibraries = useMemo(() => model.data.frames.library.some((library) => library >= 0), [model]);
-  return h(
+  return el(
     "header",
-    null,
-    h("span", { class: "brand" }, "memshade"),
+    el("span.brand", "memshade"),
     h(
       "h1",
       { title: shown(head.program) },
@@ -141,7 +139,7 @@ function Head({ model, state, change }: ViewProps) {
         ? `${lastName(head.before.program)} → ${lastName(head.program)}`
         : lastName(head.program),
     ),
-    head.ended ? h("span", { class: "ended" }, shown(head.ended)) : null,
+    head.ended ? el("span.ended", shown(head.ended)) : null,
     h("span", { class: "spacer" }),
     h(
       "div",
@@ -206,23 +204,23 @@ function Keys({ model, state, change }: ViewProps) {
   const isDiff = model.data.kind === "diff";
   const chosen = model.weight(state)?.id;
   const write = ({ value, unit, before, note }: PageKey) => [
-    h("span", { class: "key-value" }, amount(value, unit)),
+    el("span.key-value", amount(value, unit)),
     isDiff && before !== undefined
-      ? h("span", { class: "key-note" }, value === before ? "as before" : difference(value - before, unit))
+      ? el("span.key-note", value === before ? "as before" : difference(value - before, unit))
       : null,
-    note === undefined ? null : h("span", { class: "key-note" }, shown(note)),
+    note === undefined ? null : el("span.key-note", shown(note)),
   ];
   return h(
     "ul",
     { class: "keys", "aria-label": "Key figures" },
     model.data.head.keys.map((key) => {
       const { label, word, weight } = key;
-      const name = h("span", { class: "key-label" }, h(Word, { word, children: label }));
+      const name = el("span.key-label", h(Word, { word, children: label }));
       return h(
         "li",
         { key: label },
         weight === undefined || !model.data.weights.some(({ id }) => id === weight)
-          ? h("span", { class: "key" }, name, write(key))
+          ? el("span.key", name, write(key))
           : h(
               "button",
               {
@@ -278,16 +276,15 @@ function Tabs({ model, state, change, tabs, tab }: ViewProps & { tabs: readonly 
             onClick: () => change({ tab: name }),
           },
           TAB_ENTRIES[name].label,
-          name === "findings" && findings.length > 0 ? h("span", { class: "count" }, findings.length) : null,
+          name === "findings" && findings.length > 0 ? el("span.count", findings.length) : null,
         ),
       ),
     ),
     h("span", { class: "spacer" }),
     h(RangeChip, { model, state, change }),
     kind === "diff"
-      ? h(
+      ? el(
           "label",
-          null,
           "Show ",
           h(
             "select",
@@ -303,9 +300,8 @@ function Tabs({ model, state, change, tabs, tab }: ViewProps & { tabs: readonly 
         )
       : null,
     figures.length > 1 && hasAmounts(model.data)
-      ? h(
+      ? el(
           "label",
-          null,
           "Weight ",
           h(
             "select",
@@ -339,7 +335,7 @@ function RangeChip({ model, state, change }: ViewProps) {
     },
     `${formatCount(at(state.range.from))} – ${formatCount(at(state.range.to))} ${timeline.unit}`,
     h("span", { "aria-hidden": "true" }, " ×"),
-    h("span", { class: "unseen" }, ", show the whole run"),
+    el("span.unseen", ", show the whole run"),
   );
 }
 
@@ -430,77 +426,68 @@ function cautionsOf(weights: PageData["weights"]): string[] {
 
 function Help({ model }: ViewProps) {
   const { head, weights } = model.data;
-  return h(
-    "div",
-    { class: "help" },
+  return el(
+    "div.help",
     h(
       "section",
       { "aria-labelledby": "not-tracked" },
       h("h2", { id: "not-tracked" }, "Not tracked"),
       head.notTracked.length === 0 && weights.every(({ caution }) => caution === undefined)
-        ? h("p", null, "The tools of this run recorded everything that they can record.")
+        ? el("p", "The tools of this run recorded everything that they can record.")
         : h(NotTracked, {
             sentences: [...head.notTracked, ...cautionsOf(weights)],
           }),
       head.merged
-        ? h(
+        ? el(
             "p",
-            null,
             `A page keeps ${groupDigits(head.merged.bound)} call paths. The ${counted(head.merged.contexts, "smallest other one")} were ` +
               "merged by site and innermost function; their sums are exact. Their callers are shown as one “others, merged” below each " +
               "kept caller: the graph and searches for callers do not distinguish them. Lines in Source include their sums with calls.",
           )
         : null,
-      head.hints.map((hint) => h("p", { class: "hint" }, shown(hint))),
+      head.hints.map((hint) => el("p.hint", shown(hint))),
     ),
     h(
       "section",
       { "aria-labelledby": "this-run" },
       h("h2", { id: "this-run" }, "This run"),
-      h(
-        "dl",
-        { class: "facts" },
-        head.command ? [h("dt", null, "Command"), h("dd", null, h("code", null, shown(head.command)))] : null,
-        head.ended ? [h("dt", null, "Ended"), h("dd", null, shown(head.ended))] : null,
-        head.facts.map(({ label, value }) => [h("dt", null, shown(label)), h("dd", null, shown(value))]),
-        h("dt", null, "Page"),
-        h("dd", null, `written by memshade ${shown(head.writtenBy)}`),
+      el(
+        "dl.facts",
+        head.command ? [el("dt", "Command"), el("dd", el("code", shown(head.command)))] : null,
+        head.ended ? [el("dt", "Ended"), el("dd", shown(head.ended))] : null,
+        head.facts.map(({ label, value }) => [el("dt", shown(label)), el("dd", shown(value))]),
+        el("dt", "Page"),
+        el("dd", `written by memshade ${shown(head.writtenBy)}`),
       ),
     ),
     h(
       "section",
       { "aria-labelledby": "keys" },
       h("h2", { id: "keys" }, "Keys"),
-      h(
-        "dl",
-        { class: "facts" },
-        KEYS.map(([keys, meaning]) => [h("dt", null, h("kbd", null, keys)), h("dd", null, meaning)]),
+      el(
+        "dl.facts",
+        KEYS.map(([keys, meaning]) => [el("dt", el("kbd", keys)), el("dd", meaning)]),
       ),
     ),
     h(
       "section",
       { "aria-labelledby": "filters" },
       h("h2", { id: "filters" }, "Filters"),
-      h(
-        "dl",
-        { class: "facts" },
-        FILTERS.map(([example, meaning]) => [
-          h("dt", null, h("code", null, example)),
-          h("dd", null, meaning),
-        ]),
+      el(
+        "dl.facts",
+        FILTERS.map(([example, meaning]) => [el("dt", el("code", example)), el("dd", meaning)]),
       ),
-      h("p", { class: "dim" }, `Figures: ${weights.map(({ id }) => id).join(", ")}.`),
+      el("p.dim", `Figures: ${weights.map(({ id }) => id).join(", ")}.`),
     ),
     h(
       "section",
       { "aria-labelledby": "words" },
       h("h2", { id: "words" }, "Words"),
-      h(
-        "dl",
-        { class: "words" },
+      el(
+        "dl.words",
         GLOSSARY.map(({ word, text, advice }) => [
-          h("dt", null, word),
-          h("dd", null, text, advice ? h("span", { class: "advice" }, ` ${advice}`) : null),
+          el("dt", word),
+          el("dd", text, advice ? el("span.advice", ` ${advice}`) : null),
         ]),
       ),
     ),

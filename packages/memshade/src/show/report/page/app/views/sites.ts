@@ -7,6 +7,7 @@ import { type FigureColumn, NAME, type SiteRows, siteRows } from "../model/site-
 import { asMarkdown, asTsv, type Cell } from "../model/table-text.ts";
 import { amount, difference, formatCount, margin, roomOf } from "../parts/amounts.ts";
 import { copyText } from "../parts/copy-text.ts";
+import { el } from "../parts/element.ts";
 import { titleOf } from "../parts/frame-name.ts";
 import { useMedia } from "../parts/media.ts";
 import { Bar, Sparkline } from "../parts/pictures.ts";
@@ -85,9 +86,8 @@ export function Sites({ model, state, change }: ViewProps) {
     })),
   ];
   const figureOf = new Map(columns.map((column) => [column.id, column]));
-  return h(
-    "div",
-    { class: "sites" },
+  return el(
+    "div.sites",
     h(Toolbar, { model, state, change, rows }),
     h(VirtualTable, {
       label: `Sites by ${GROUP_NAMES[state.group]}`,
@@ -109,12 +109,11 @@ export function Sites({ model, state, change }: ViewProps) {
                 ? [frame, ...path].map((frameNumber) => titleOf(model.names, frameNumber)).join("\n← ")
                 : titleOf(model.names, frame),
             },
-            h("span", { class: "function" }, shown(name)),
-            h("span", { class: "place" }, shown(place)),
+            el("span.function", shown(name)),
+            el("span.place", shown(place)),
             path && path.length > 0
-              ? h(
-                  "span",
-                  { class: "dim callers" },
+              ? el(
+                  "span.dim.callers",
                   path.map((frameNumber) => `← ${shown(model.names.function(frameNumber))}`).join(" "),
                 )
               : null,
@@ -128,7 +127,7 @@ export function Sites({ model, state, change }: ViewProps) {
             "span",
             { class: value === 0 || Number.isNaN(value) ? "value none" : "value" },
             write(column, value, model),
-            isSampled(column) ? h("span", { class: "dim" }, marginOf(column.figure!, row)) : null,
+            isSampled(column) ? el("span.dim", marginOf(column.figure!, row)) : null,
           ),
           h(Bar, { part: Math.abs(value) / column.most || 0 }),
         ];
@@ -181,12 +180,10 @@ function Toolbar({ model, state, change, rows }: ViewProps & { readonly rows: Si
     );
   };
   const wholeRun = rows.columns.filter(({ figure }) => figure?.isWholeRun);
-  return h(
-    "div",
-    { class: "toolbar" },
-    h(
+  return el(
+    "div.toolbar",
+    el(
       "label",
-      null,
       "Group by ",
       h(
         "select",
@@ -203,17 +200,12 @@ function Toolbar({ model, state, change, rows }: ViewProps & { readonly rows: Si
     h("span", { role: "status", class: "dim" }, status),
     h("button", { type: "button", onClick: () => copy(asTsv) }, "Copy as TSV"),
     h("button", { type: "button", onClick: () => copy(asMarkdown) }, "Copy as Markdown"),
-    h(
-      "p",
-      { class: "on-paper" },
+    el(
+      "p.on-paper",
       `${printedColumns(rows).length} of ${rows.columns.length} figures are printed. A copy has all of them.`,
     ),
     state.range !== undefined && wholeRun.length > 0
-      ? h(
-          "p",
-          { class: "whole-run" },
-          `Whole run, not the selected range: ${wholeRun.map(labelOf).join(", ")}.`,
-        )
+      ? el("p.whole-run", `Whole run, not the selected range: ${wholeRun.map(labelOf).join(", ")}.`)
       : null,
   );
 }

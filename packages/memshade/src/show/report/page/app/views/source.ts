@@ -8,6 +8,7 @@ import { lastPart, plainPath } from "../model/names.ts";
 import type { PageModel } from "../model/page-model.ts";
 import { type FileSums, type LineSums, sumLines } from "../model/source-lines.ts";
 import { amount, difference, margin } from "../parts/amounts.ts";
+import { el } from "../parts/element.ts";
 import { useMedia } from "../parts/media.ts";
 import { Bar } from "../parts/pictures.ts";
 import { shown, shownLine } from "../parts/shown-text.ts";
@@ -41,9 +42,8 @@ export function Source({ model, state, change }: ViewProps) {
     [model, key],
   );
   if (files.length === 0)
-    return h(
-      "p",
-      { class: "nothing" },
+    return el(
+      "p.nothing",
       "This program has no file names and lines. Build it with debug information (-g) to see them.",
     );
   const frame = selectedFrame(model, state);
@@ -51,9 +51,8 @@ export function Source({ model, state, change }: ViewProps) {
   const isOwn = ({ lines }: FileSums) => lines.some((line) => !model.names.is(line.frame, "library"));
   const file =
     files.find(({ file }) => file === wanted) ?? (state.folded ? files.find(isOwn) : undefined) ?? files[0];
-  return h(
-    "div",
-    { class: "source" },
+  return el(
+    "div.source",
     h(FileTree, { model, change, files, file, chosen }),
     h(FileLines, { model, state, change, file, figures, chosen }),
   );
@@ -94,9 +93,8 @@ function FileTree({ model, change, files, file: shownFile, chosen }: TreeProps) 
         "details",
         { key: folder, open: true },
         h("summary", { title: shown(folder) }, shown(folder === "" || folder === "." ? "./" : folder)),
-        h(
+        el(
           "ul",
-          null,
           inside.map((file) =>
             h(
               "li",
@@ -109,13 +107,9 @@ function FileTree({ model, change, files, file: shownFile, chosen }: TreeProps) 
                   title: shown(pathOf(file)),
                   onClick: () => change(select({ frame: heaviest(file).frame, frameOf: "file" })),
                 },
-                h("span", { class: "name" }, shown(lastPart(pathOf(file)))),
+                el("span.name", shown(lastPart(pathOf(file)))),
                 chosen
-                  ? h(
-                      "span",
-                      { class: "value" },
-                      file.chosen === 0 ? "·" : written(chosen, file.chosen) + offOf(file),
-                    )
+                  ? el("span.value", file.chosen === 0 ? "·" : written(chosen, file.chosen) + offOf(file))
                   : null,
                 h(Bar, { part: most > 0 ? Math.abs(file.chosen) / most : 0 }),
               ),
@@ -176,17 +170,14 @@ function FileLines({ model, state, change, file, figures, chosen }: LinesProps) 
         .slice(0, NARROW_COLUMNS)
         .sort((a, b) => a.index - b.index)
     : present;
-  return h(
-    "div",
-    { class: "lines" },
-    h(
+  return el(
+    "div.lines",
+    el(
       "h2",
-      null,
       shown(plainPath(data.strings[file.file])),
       columns.length < present.length
-        ? h(
-            "small",
-            { class: "dim" },
+        ? el(
+            "small.dim",
             ` ${columns.length} of ${present.length} figures are shown: widen the window${code.size > 0 ? " and hide the instructions" : ""} to see all`,
           )
         : null,
@@ -205,29 +196,26 @@ function FileLines({ model, state, change, file, figures, chosen }: LinesProps) 
           "Instructions",
         ),
     source === undefined
-      ? h("p", { class: "dim" }, missingText(data))
+      ? el("p.dim", missingText(data))
       : source.isNewer
-        ? h("p", { class: "newer" }, "This file was changed after the run: line numbers may differ.")
+        ? el("p.newer", "This file was changed after the run: line numbers may differ.")
         : null,
-    lacking === undefined ? null : h("p", { class: "dim" }, lacking),
+    lacking === undefined ? null : el("p.dim", lacking),
     h(
       "div",
       { class: "scroll", tabIndex: 0, role: "region", "aria-label": "Source lines with their figures" },
-      h(
+      el(
         "table",
-        null,
-        h(
+        el(
           "thead",
-          null,
-          h(
+          el(
             "tr",
-            null,
             columns.map(({ figure }) =>
               h(
                 "th",
                 { key: figure.id, scope: "col", class: "number" },
                 h(Word, { word: figure.word, children: figure.label }),
-                figure.isWholeRun ? h("small", null, " whole run") : null,
+                figure.isWholeRun ? el("small", " whole run") : null,
               ),
             ),
             chosen ? h("th", { scope: "col", class: "number" }, `${chosen.label}, with calls`) : null,
@@ -235,9 +223,8 @@ function FileLines({ model, state, change, file, figures, chosen }: LinesProps) 
             h("th", { scope: "col" }, "source"),
           ),
         ),
-        h(
+        el(
           "tbody",
-          null,
           rows.map((row) => {
             if ("gap" in row)
               return h(
@@ -261,27 +248,22 @@ function FileLines({ model, state, change, file, figures, chosen }: LinesProps) 
                   value === 0
                     ? null
                     : [
-                        h("span", { class: "value" }, written(figure, value)),
-                        h("span", { class: "dim" }, off(figure, line?.estimated)),
+                        el("span.value", written(figure, value)),
+                        el("span.dim", off(figure, line?.estimated)),
                         h(Bar, { part: Math.abs(value) / most }),
                       ],
                 );
               }),
               chosen
-                ? h(
-                    "td",
-                    { class: "number through" },
+                ? el(
+                    "td.number.through",
                     line?.through
-                      ? [
-                          written(chosen, line.through),
-                          h("span", { class: "dim" }, off(chosen, line.estimatedThrough)),
-                        ]
+                      ? [written(chosen, line.through), el("span.dim", off(chosen, line.estimatedThrough))]
                       : null,
                   )
                 : null,
-              h(
-                "td",
-                { class: "number" },
+              el(
+                "td.number",
                 line
                   ? h(
                       "button",
@@ -293,12 +275,11 @@ function FileLines({ model, state, change, file, figures, chosen }: LinesProps) 
                       },
                       row.line,
                     )
-                  : h("span", { class: "line-number" }, row.line),
+                  : el("span.line-number", row.line),
               ),
-              h(
-                "td",
-                { class: "text" },
-                h("code", null, row.text === undefined ? "" : shownLine(row.text)),
+              el(
+                "td.text",
+                el("code", row.text === undefined ? "" : shownLine(row.text)),
                 h(Instructions, { code: code.get(row.line) }),
               ),
             );
@@ -313,19 +294,18 @@ function FileLines({ model, state, change, file, figures, chosen }: LinesProps) 
 function Instructions({ code }: { readonly code: PageCode | undefined }) {
   if (code === undefined) return null;
   const offset = (index: number) => code.address[index].toString(16).padStart(6, "0");
-  return h(
-    "pre",
-    { class: "instructions" },
+  return el(
+    "pre.instructions",
     code.text.map((text, index) =>
       h(
         "div",
         { key: index },
-        h("span", { class: "dim" }, `${offset(index)}  `),
+        el("span.dim", `${offset(index)}  `),
         // Calls contain names of the program's functions.
         shown(text),
       ),
     ),
-    code.more === undefined ? null : h("div", { class: "dim" }, `${code.more} more`),
+    code.more === undefined ? null : el("div.dim", `${code.more} more`),
   );
 }
 

@@ -1,3 +1,4 @@
+import { entryOf } from "../../../../../ground/bytes/entries.ts";
 import type { DrawnBoxes } from "../layout/drawn-boxes.ts";
 import type { CallTree } from "../layout/tree.ts";
 import type { BoxNames } from "./box-names.ts";
@@ -250,11 +251,7 @@ export class TextWidths {
   }
 
   #ofCharacter(character: string): number {
-    const cached = this.#characters.get(character);
-    if (cached !== undefined) return cached;
-    const width = this.#measure(character);
-    this.#characters.set(character, width);
-    return width;
+    return entryOf(this.#characters, character, () => this.#measure(character));
   }
 }
 

@@ -17,3 +17,16 @@ export function describedLayout<T>(
   if (entries.length === 0) return undefined;
   return Object.fromEntries(entries.map(([key, value]) => [key.slice(prefix.length), value])) as T;
 }
+
+/** Returns the numbers and flags of a layout as constants for its runtime: `lastId` is the value of the import `LAST_ID`. */
+export function constantsOf(layout: object): Record<string, number> {
+  return Object.fromEntries(
+    Object.entries(layout).flatMap(([key, value]) =>
+      typeof value === "number" || typeof value === "boolean" ? [[constantName(key), Number(value)]] : [],
+    ),
+  );
+}
+
+function constantName(key: string): string {
+  return key.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
+}
