@@ -8,7 +8,13 @@ import { answers, markedPlace, PLANTED } from "./judge.ts";
 import type { Amount } from "./planted.ts";
 
 /** Native program with one problem, and the tool whose run tells it at its end. */
-type NativeProblem = readonly [source: string, tool: string, kind: string, value: number, unit: Amount["unit"]];
+type NativeProblem = readonly [
+  source: string,
+  tool: string,
+  kind: string,
+  value: number,
+  unit: Amount["unit"],
+];
 
 const PROBLEMS: readonly NativeProblem[] = [
   // An order, its customer and three items.
