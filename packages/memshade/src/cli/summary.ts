@@ -2,7 +2,13 @@ import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { FrameRules } from "../explain/analyses/frames/frame-rules.ts";
 import { reachSentence, whyHeapUnknown } from "../explain/analyses/heap.ts";
-import { findsAnything, noFindings, type RecordedTools } from "../explain/analyses/recorded-tools.ts";
+import {
+  allocationsText,
+  findsAnything,
+  furtherTools,
+  noFindings,
+  type RecordedTools,
+} from "../explain/analyses/recorded-tools.ts";
 import type { PlaceFrame } from "../explain/findings/finding-kind.ts";
 import { LEAST_BYTES } from "../explain/findings/heap-blocks.ts";
 import { isNameless } from "../explain/findings/places.ts";
@@ -69,6 +75,7 @@ function findingsInLines(tools: RecordedTools, folder: string, target: TextTarge
       ...summary.map(({ line, advice }) => [line, ...advice].join("\n")),
       furtherCommands(folder, summary[0]!.kind),
       ...reachLines(tools),
+      ...furtherLines(tools),
     ];
   if (isHeapUnseen(tools)) return [NOTHING_KNOWN];
   const isUnnamed = tools.heap !== undefined && isNameless(tools.heap);
@@ -77,6 +84,14 @@ function findingsInLines(tools: RecordedTools, folder: string, target: TextTarge
     ...liveLines(tools, folder),
     ...reachLines(tools),
   ];
+}
+
+/** Returns the line behind findings that only allocations were searched for. */
+function furtherLines(tools: RecordedTools): string[] {
+  const { heap } = tools;
+  if (heap === undefined || heap.description.counters !== "none") return [];
+  const further = furtherTools(tools);
+  return further === undefined ? [] : [`searched ${allocationsText(heap)}; ${further}`];
 }
 
 /** Returns the reason why the reach of a native program's live blocks is unknown. */

@@ -86,6 +86,8 @@ export const PROBLEMS: readonly PlantedProblem[] = [
   // A line has about ten characters.
   among("over-capacity", inWasm("c/lines-of-file.c", ["over-capacity"], bytes(2_500 * (256 - 10), 0.01))),
 
+  // All slots but 180, each of 16 bytes.
+  inWasm("c/port-table.c", ["sparse"], bytes(32_588 * 16, 0.001)),
   among("leak", inWasm("c/escaped-pages.c", LEAK, blocks(30))),
   // Each letter of 120 pages except their first ones.
   among("growth", inWasm("c/escaped-pages.c", GROWTH, times(77_330))),
@@ -108,6 +110,11 @@ export const PROBLEMS: readonly PlantedProblem[] = [
   inWasm("cpp/answers-cache.cc", ["never-read"], least(244_280)),
   inWasm("cpp/pipeline.cc", ["peak"], bytes(256 * 200 * 4)),
   inWasm("cpp/upload.cc", KEPT, bytes(40 * 800 * 20)),
+
+  // A node and a text for each of 49 rules, for each of 2,500 carts.
+  inWasm("cpp/quotes.cc", ["churn"], blocks(2 * 49 * 2_500)),
+  // Members of 8, 8, 1, 1 and 1 bytes take 24 of 40 bytes.
+  inWasm("cpp/samples.cc", ["padding"], bytes(10 * 20_000 * 16)),
 
   inWasm("cpp/unreserved-vector.cc", GROWTH, bytes(40 * 4_095 * 16, SMALL), times(40 * 12), times(40 * 13)),
   inWasm("cpp/over-capacity.cc", ["over-capacity"], bytes(200 * (2_048 - 64))),
@@ -270,4 +277,6 @@ export const SOUND: readonly string[] = [
   "sound/words.wasm",
   "sound/raytrace.wasm",
   "sound/queens.wasm",
+  "sound/dense-ports.wasm",
+  "sound/price-list.wasm",
 ];

@@ -1,4 +1,6 @@
+import { counted } from "../../profile/model/counted.ts";
 import type { CpuProfile } from "../../profile/model/cpu.ts";
+import { formatBytes } from "../../profile/model/format.ts";
 import type { HeapProfile } from "../../profile/model/heap-profile.ts";
 import type { ObjectsProfile } from "../../profile/model/objects.ts";
 import type { WasteFile } from "../../profile/model/waste.ts";
@@ -18,27 +20,40 @@ export interface RecordedTools {
 }
 
 /**
- * Returns the sentence for a run without findings, with what was searched and which tool searches more.
- * `no findings among allocations; --tool heap also looks at how blocks are used`
+ * Returns the sentence for a run without findings, with what was searched and which tools search more.
+ * `no findings among 4,002 allocations (281 KiB at most); --tool heap looks at how they are used, --tool waste at stores and loads`
  */
-export function noFindings({ heap, waste, objects }: RecordedTools): string {
+export function noFindings(tools: RecordedTools): string {
+  const { heap, waste, objects } = tools;
   // The recording of another tool determines what was searched.
   if (heap?.description.importedFrom !== undefined) return "no findings";
-  const hasUses = heap !== undefined && heap.description.counters !== "none";
   const searched = [
-    ...(heap === undefined ? [] : [hasUses ? "blocks" : "allocations"]),
+    ...(heap === undefined ? [] : [hasUses(heap) ? "blocks" : allocationsText(heap)]),
     ...(waste === undefined ? [] : ["stores and loads"]),
     ...(objects === undefined ? [] : ["objects"]),
   ];
-  const other =
-    heap !== undefined && !hasUses
-      ? "; --tool heap also looks at how blocks are used"
-      : heap !== undefined && waste === undefined
-        ? "; --tool waste looks at stores and loads"
-        : heap === undefined && waste !== undefined
-          ? "; --tool heap looks at blocks"
-          : "";
-  return `no findings${searched.length === 0 ? "" : ` among ${searched.join(", ")}`}${other}`;
+  const other = furtherTools(tools);
+  return `no findings${searched.length === 0 ? "" : ` among ${searched.join(", ")}`}${other === undefined ? "" : `; ${other}`}`;
+}
+
+/** Returns the tools that search more; undefined if all were searched, or nothing is known. */
+export function furtherTools({ heap, waste }: RecordedTools): string | undefined {
+  if (heap?.description.importedFrom !== undefined) return undefined;
+  if (heap !== undefined && !hasUses(heap))
+    return `--tool heap looks at how they are used${waste === undefined ? ", --tool waste at stores and loads" : ""}`;
+  if (heap !== undefined && waste === undefined) return "--tool waste looks at stores and loads";
+  return heap === undefined && waste !== undefined ? "--tool heap looks at blocks" : undefined;
+}
+
+function hasUses({ description }: HeapProfile): boolean {
+  return description.counters !== "none";
+}
+
+/** Forms `4,002 allocations (281 KiB at most)`. */
+export function allocationsText(heap: HeapProfile): string {
+  const { peakBytes } = heap.description.totals ?? {};
+  const most = peakBytes === undefined ? "" : ` (${formatBytes(peakBytes)} at most)`;
+  return `${counted(heapTotals(heap).allocations, "allocation")}${most}`;
 }
 
 /**

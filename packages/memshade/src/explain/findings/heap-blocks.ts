@@ -131,16 +131,17 @@ export function inModule<F extends Found>(search: (heap: HeapProfile) => F[]): (
     heap === undefined ? [] : search(heap).filter(({ place }) => place.path[0]!.address !== undefined);
 }
 
-/** Finds sites nearly all of whose blocks are selected: a few unused entries of a table are normal. */
+/** Finds sites of whose blocks at least `least` are selected: a few unused entries of a table are normal. */
 export function mostlyInVain<Kind extends string>(
   profile: HeapProfile,
   kind: Kind,
   found: BlockMeasure | undefined,
+  least: number = MOST_SHARE,
 ) {
   const { allocatedBytes } = heapTotals(profile);
   if (found === undefined || allocatedBytes === 0 || profile.description.counters === "none") return [];
   return blocksBySite(profile, found)
-    .filter(({ blocks, bytes, allocated }) => bytes >= LEAST_BYTES && blocks >= MOST_SHARE * allocated)
+    .filter(({ blocks, bytes, allocated }) => bytes >= LEAST_BYTES && blocks >= least * allocated)
     .map(({ place, blocks, bytes, allocated }) => ({
       kind,
       tool: "heap" as const,

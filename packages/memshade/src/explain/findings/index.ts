@@ -9,7 +9,8 @@ import { instances } from "./instances.ts";
 import { leak } from "./leak.ts";
 import { moved } from "./moved.ts";
 import { neverRead } from "./never-read.ts";
-import { overCapacity } from "./over-capacity.ts";
+import { overCapacity, sparse } from "./over-capacity.ts";
+import { padding } from "./padding.ts";
 import { peak } from "./peak.ts";
 import { redundant } from "./redundant.ts";
 import { silent } from "./silent.ts";
@@ -35,6 +36,7 @@ const ALL = [
   churn,
   growth,
   overCapacity,
+  sparse,
   peak,
   drag,
   fragmentation,
@@ -44,6 +46,7 @@ const ALL = [
   clear,
   writeOnly,
   cold,
+  padding,
   moved,
 ] as const;
 

@@ -20,6 +20,9 @@ export interface NeverReadFinding extends Found<"never-read", "heap" | "waste"> 
   readonly allocated: number;
 }
 
+/** Least part of a site's blocks: above it, most of the work that fills them is in vain. */
+const MOST = 1 / 2;
+
 export const neverRead: FindingKind<NeverReadFinding> = {
   kind: "never-read",
   also: ["written but never read", "unread"],
@@ -29,7 +32,7 @@ export const neverRead: FindingKind<NeverReadFinding> = {
   sources: ["use", "waste"],
   // If the host's reads are unknown, written blocks may be meant for it.
   find: inModule((heap) =>
-    heap.description.knownHost === true ? mostlyInVain(heap, "never-read", writtenNeverRead(heap)) : [],
+    heap.description.knownHost === true ? mostlyInVain(heap, "never-read", writtenNeverRead(heap), MOST) : [],
   ),
   waste: {
     ofBlocks: (site) =>

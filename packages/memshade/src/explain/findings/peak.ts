@@ -1,6 +1,7 @@
 import { formatBytes, formatPercent } from "../../profile/model/format.ts";
 import type { HeapProfile } from "../../profile/model/heap-profile.ts";
 import { type IndexIntoContextTable, NONE } from "../../profile/model/indices.ts";
+import { ACCESSES_PER_BLOCK } from "../../profile/model/over-time/drag.ts";
 import { liveBytesOf } from "../../profile/model/over-time/heap-intervals.ts";
 import { dragOfContexts } from "../analyses/dragged-blocks.ts";
 import { groupContexts, sumOf } from "../analyses/groups.ts";
@@ -11,7 +12,7 @@ import { accessesOf, inModule } from "./heap-blocks.ts";
 import { callerPlace, heapPlace } from "./places.ts";
 
 /**
- * A site that makes more than half of the peak for a short part of the run. The amount is the possible
+ * A site that makes more than a quarter of the peak for a short part of the run. The amount is the possible
  * reduction of the peak.
  */
 export interface PeakFinding extends Found<"peak", "heap"> {
@@ -21,10 +22,9 @@ export interface PeakFinding extends Found<"peak", "heap"> {
   readonly held: number;
 }
 
-/**
- * Least part of the peak: above it, one site determines the peak. Also the least part of the work done
- * without the site's blocks.
- */
+/** Least part of the peak. A copy of all other data is half of it, a copy of half of them a third. */
+const LEAST_OF_PEAK = 1 / 4;
+/** Least part of the other work that is done without the site's blocks. */
 const MOST = 1 / 2;
 /** Page size of WebAssembly memory: a smaller reduction saves nothing. */
 const PAGE_BYTES = 65_536;
@@ -32,7 +32,7 @@ const PAGE_BYTES = 65_536;
 export const peak: FindingKind<PeakFinding> = {
   kind: "peak",
   meaning:
-    "The largest number of bytes that were live at one time, and that time. A finding: one allocation site makes more than half of the peak, " +
+    "The largest number of bytes that were live at one time, and that time. A finding: one allocation site makes more than a quarter of the peak, " +
     "and the program does more than half of its other work while these blocks do not exist.",
   advice: "Work in parts or in place, so that fewer of these blocks are live at once.",
   more: "concepts.md#how-much",
@@ -52,10 +52,10 @@ export const peak: FindingKind<PeakFinding> = {
 };
 
 /**
- * Finds sites that make more than half of the peak for a part of the run. The other work is all work that
+ * Finds sites that make more than a quarter of the peak for a part of the run. The other work is all work that
  * does not access the site's blocks; more than half of it must be done while the blocks do not exist. Work is
  * counted in memory accesses, because the clock of allocations stands still while a program computes. The
- * saving is at least half of the peak for half of the run.
+ * saving is at least a quarter of the peak for half of the run.
  *
  *         ┌──┐ peak          100 accesses, 38 of them to the site's blocks, which exist for 40:
  *         │▒▒│               of the other 62, 2 are made meanwhile
@@ -100,7 +100,7 @@ function peakOf(
   const peak = totals?.peakBytes ?? 0;
   if (place === undefined || site === undefined || totals?.keptAfterUse === undefined) return [];
   const atPeak = sumOf(site.peakBytes, contexts);
-  const least = Math.max(PAGE_BYTES, MOST * peak);
+  const least = Math.max(PAGE_BYTES, LEAST_OF_PEAK * peak);
   // Cheap test first: few sites reach the sums over all contexts below.
   if (atPeak < least) return [];
   const work = accessesOf(profile);
@@ -117,8 +117,10 @@ function peakOf(
   const meanwhile = Math.min(work, (byteWork / bytes) * (sumOf(mibs.totalSize, contexts) / atPeak));
   const without = work - meanwhile;
   const part = (amount / peak) * (without / work);
-  // A program's main data, used by most of its work, is not reported.
-  if (part < MOST * MOST || without < MOST * (work - sumOf(mibs.totalAccessCount, contexts))) return [];
+  // A program's main data, used by most of its work, is not reported. Their allocation is work for them, too.
+  const making = sumOf(mibs.allocCount, contexts) * ACCESSES_PER_BLOCK;
+  const others = work - making - sumOf(mibs.totalAccessCount, contexts);
+  if (part < LEAST_OF_PEAK * MOST || without - making < MOST * others) return [];
   return [{ kind: "peak", tool: "heap", place, amount, unit: "bytes", part, peak, held: meanwhile / work }];
 }
 

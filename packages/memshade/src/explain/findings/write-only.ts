@@ -1,4 +1,12 @@
-import { type FindingKind, type Found, LEAST_COMMON_PART, OF_MOVED_OR_ALLOCATED } from "./finding-kind.ts";
+import { formatBytes } from "../../profile/model/format.ts";
+import type { WasteStore } from "../../profile/model/waste.ts";
+import {
+  type FindingKind,
+  type Found,
+  LEAST_COMMON_PART,
+  OF_MOVED_OR_ALLOCATED,
+  type WasteSearch,
+} from "./finding-kind.ts";
 import {
   areBlocksUnread,
   areRecords,
@@ -10,10 +18,16 @@ import {
   membersSentence,
   sizeOf,
 } from "./waste/members.ts";
-import { PLAIN } from "./waste/waste-finding.ts";
+import { PLAIN, storeShape, type WasteFinding } from "./waste/waste-finding.ts";
+import { locationText } from "./waste/waste-words.ts";
 
-/** Members of blocks that are stored to and never read. */
+/** Members of blocks that are stored to and never read. Without members: the bytes that `place` stores to blocks. */
 export type WriteOnlyFinding = Found<"write-only", "waste"> & MembersFacts;
+
+/** Least part of a place's stored bytes: above it, most of its work is in vain. */
+const MOST = 1 / 2;
+
+const STORES: MembersFacts = { type: undefined, element: 0, fields: [] };
 
 export const writeOnly: FindingKind<WriteOnlyFinding> = {
   kind: "write-only",
@@ -40,17 +54,44 @@ export const writeOnly: FindingKind<WriteOnlyFinding> = {
         },
       ];
     },
+    ofStore: storedInVain,
     part: (bytes, { moved, allocated }) => Math.max(bytes / moved, bytes / allocated),
-    facts: membersFacts,
-    inWords: (found) => membersInWords(found, "stored to and never read"),
+    facts: (found) => (found.object === undefined ? STORES : membersFacts(found)),
+    inWords: (found) =>
+      found.object === undefined
+        ? `${formatBytes(found.bytes)} stored by ${locationText(found)} are never read: they are unread when their blocks are freed or the program ends.`
+        : membersInWords(found, "stored to and never read"),
     advice: (found) =>
-      dropMembers(found, (them) => `fill ${them} only where ${them === "it" ? "it is" : "they are"} read`),
-    rows: ["blocks"],
+      found.object === undefined
+        ? writeOnly.advice
+        : dropMembers(
+            found,
+            (them) => `fill ${them} only where ${them === "it" ? "it is" : "they are"} read`,
+          ),
+    rows: ["blocks", "stores"],
   },
   leastPart: LEAST_COMMON_PART,
   ofBlocks: { after: "never-read" },
-  sentence: (finding) => membersSentence(finding, "are never read"),
+  sentence: (finding) =>
+    finding.fields.length === 0
+      ? {
+          before: "stored by",
+          after: "are never read until their blocks are freed or the program ends",
+          shortAfter: "are never read",
+        }
+      : membersSentence(finding, "are never read"),
   whole: OF_MOVED_OR_ALLOCATED,
   weight: "stored-unread",
   treeWeights: ["bytes", "written"],
 };
+
+/**
+ * Finds stores most of whose bytes are unread when their blocks are freed, or at the program's end. Blocks and their
+ * members tell more, where the run recorded them.
+ */
+function storedInVain(store: WasteStore, index: number, { file, partners }: WasteSearch): WasteFinding[] {
+  const { dead_deallocated: freed, dead_exit: unreadAtExit, bytes_written: written } = store;
+  const bytes = freed + unreadAtExit;
+  if (file.blocks?.length !== 0 || store.frame === true || bytes < MOST * written) return [];
+  return [{ ...storeShape(store, index, partners), kind: writeOnly.kind, bytes, share: bytes / written }];
+}

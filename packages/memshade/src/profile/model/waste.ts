@@ -326,6 +326,8 @@ export interface WasteBlocks {
   type?: WasteType | undefined;
   /** Size of an element of the blocks: of the type, of a period in the reads, or of the block. */
   element?: number | undefined;
+  /** Bytes between the members of the type that another order of its members would save. Missing: none. */
+  padding?: number | undefined;
   /** Parts of an element that were unread in all blocks. Missing if single parts cannot be judged. */
   fields?: WasteUnreadField[] | undefined;
   /** Bytes at the start of each block that were followed for `fields`. Missing: all. */
@@ -481,6 +483,7 @@ const blocks = record<WasteBlocks>({
   varies: flag,
   type: optional(type),
   element: optional(count),
+  padding: optional(count),
   fields: optional(
     list(
       record<WasteUnreadField>({

@@ -100,9 +100,9 @@ describe("over-capacity", () => {
     ).toEqual([]);
   });
 
-  it("is a single block only if that is more than half of the program's memory", () => {
-    const buffer = "main > buffer  1 x 4096  life 9  access 9  peak 1  spare 4000";
-    expect(findingsOf(buffer)).toMatchObject([{ kind: "over-capacity", amount: 4000 }]);
-    expect(findingsOf(`${buffer}\nmain > work  1 x 8192  life 9  access 9  peak 1`)).toEqual([]);
+  it("is a single block only if its unused end is a quarter of the program's memory", () => {
+    const buffer = "main > buffer  1 x 131072  life 9  access 9  peak 1  spare 130000";
+    expect(findingsOf(buffer)).toMatchObject([{ kind: "over-capacity", amount: 130_000 }]);
+    expect(findingsOf(`${buffer}\nmain > work  1 x 400000  life 9  access 9  peak 1`)).toEqual([]);
   });
 });

@@ -220,7 +220,7 @@ describe("findings of the heap", () => {
   it("report blocks that are never used, and blocks that are written but never read", () => {
     const blocks = `
       main > spare  10 x 640  life 20  unused 8
-      main > table  10 x 640  life 20  access 9  unread 7
+      main > table  10 x 640  life 20  access 9  unread 4
       main > log    10 x 640  life 20  access 9  unread 10
       main > work   10 x 64  life 20  access 9
     `;

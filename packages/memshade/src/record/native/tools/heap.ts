@@ -12,7 +12,7 @@ import {
 import { putInstruction } from "../../../code/x64/encode.ts";
 import { GENERAL, place, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP } from "../../../code/x64/index.ts";
 import { int32, type Place, placeBytes } from "../../../code/x64/operands.ts";
-import { MERGED_BYTES } from "../../tools/heap/layout.ts";
+import { MERGED_NATIVE_BYTES } from "../../../profile/model/run.ts";
 import { COUNTERS, COUNTERS_BITS, GRANULE_SHIFT, WRITES, WRITES_BIT } from "../layout.ts";
 import type { NativeTool, NativeToolOptions } from "../native-tool.ts";
 import { type Code, TRAIT } from "../rewrite/code.ts";
@@ -41,7 +41,7 @@ export function nativeHeap({ includeStack = false }: NativeToolOptions = {}): Na
   const plan: PlanBlock = Object.assign((block: BlockView) => groups.plan(block), { isWalked: true });
   return {
     name: "heap",
-    key: includeStack ? "3s" : "3",
+    key: includeStack ? "4s" : "4",
     plan,
     shadows: [{ address: COUNTERS, bytes: 2 ** COUNTERS_BITS }],
     slowPaths: 0,
@@ -384,7 +384,7 @@ function canShare(group: Group, { place, shortAddress, accesses }: Group): boole
     other.index === place.index &&
     other.scale === place.scale &&
     group.shortAddress === shortAddress &&
-    Math.abs(other.displacement - place.displacement) < MERGED_BYTES &&
+    Math.abs(other.displacement - place.displacement) < MERGED_NATIVE_BYTES &&
     group.accesses + accesses <= MOST_ADDED
   );
 }

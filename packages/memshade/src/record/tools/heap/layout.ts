@@ -545,12 +545,6 @@ export const RECORD_BYTES = 56;
  */
 export const WENT_ON = 0xffffffff;
 
-/**
- * Least distance, in bytes, of accesses that never share a counter. It is the precision of a counter's
- * address.
- */
-export const MERGED_BYTES = 512;
-
 /** Largest block, in bytes, that can have a shape; it has at most 16 counters. */
 export const LARGEST_SMALL = 128;
 /** Largest block, in bytes, that has no marks and fits a slot. Larger blocks have a record. */

@@ -39,7 +39,7 @@ import { bumpWork } from "./work";
 // find them. A block is late if more than half of the work during its life came after its last access.
 // A destructor follows pointers in the block that it frees. So accesses after the last look do not count as
 // use if they are too few to read the block 16 bytes at a time.
-// Looks happen at the ends of intervals, and where loops with calls or inner loops begin a trip. A look is
+// Looks happen at the ends of intervals and of followed blocks, and where loops with calls or inner loops begin a trip. A look is
 // due when the program has done a certain share more work, and many times the cost of a look. Accesses are
 // known by looks alone, so a look is due, too, when allocations or a loop's trips have grown by that share.
 // If a look finds too little for its cost, the next one waits for as many allocations as will find enough at
@@ -256,7 +256,7 @@ export function poll(loop: u32): u32 {
   const trips = load<u32>(place, Loop.trips) + POLLED_TRIPS;
   store<u32>(place, trips, Loop.trips);
   if (trips >= load<u32>(place, Loop.next)) {
-    const more = lookAtAll() ? trips >>> <u32>LOOK_SHIFT : trips;
+    const more = lookAtAll(true) ? trips >>> <u32>LOOK_SHIFT : trips;
     store<u32>(place, trips + more < trips ? -1 : trips + more, Loop.next);
   }
   return POLLED_TRIPS;
@@ -266,18 +266,19 @@ export function poll(loop: u32): u32 {
 export function look(): void {
   const byWork = workSeen() >= load<u64>(CONTROL, Control.nextLook);
   const byNumber = load<u64>(CONTROL, Control.allocations) >= load<u64>(CONTROL, Control.nextLookNumber);
-  if (byWork || byNumber) lookAtAll();
+  if (byWork || byNumber) lookAtAll(true);
 }
 
 /**
  * Looks at all followed blocks. True if the program did enough work since the last look to justify the cost.
+ * `canRest`: idle blocks may be passed over.
  */
-function lookAtAll(): bool {
+function lookAtAll(canRest: bool): bool {
   const number = load<u64>(CONTROL, Control.allocations);
   const time = WALL_CLOCK === 0 ? <u32>number : load<u32>(CONTROL, Control.wallMs);
   let cost = lookAtStatics();
   const spentBefore = load<u64>(CONTROL, Control.lookWork);
-  const mayRest = spentBefore >= REST_WORK && spentBefore < FREE_WORK;
+  const mayRest = canRest && spentBefore >= REST_WORK && spentBefore < FREE_WORK;
   const end = entryAt(load<u32>(CONTROL, Control.followed));
   for (let entry = entryAt(1); entry <= end; entry += FOLLOWED_BYTES) {
     const rest: u32 = load<u16>(entry, Followed.rest);
@@ -348,10 +349,14 @@ export function endFollowed(record: usize, accesses: u64, time: u32, copied: boo
   const since = seeAccesses(entry, accesses);
   noteLate(entry, since);
   const isIdle = !copied && before !== 0 && since * WIDEST <= max(<u64>size, WIDEST);
-  const work = workSeen();
-  const workOfLife = work - load<u64>(entry, Followed.startWork);
-  const workAfterUse: u64 = isIdle ? workInTime() - load<u64>(entry, Followed.seenWork) : 0;
+  const startWork = load<u64>(entry, Followed.startWork);
+  const seenWork = load<u64>(entry, Followed.seenWork);
   remove(index);
+  // A program that computes without allocations shows its work by the blocks that it frees afterwards. Blocks that were
+  // idle before may have been used meanwhile.
+  if (workSeen() >= load<u64>(CONTROL, Control.nextLook)) lookAtAll(false);
+  const workOfLife = workSeen() - startWork;
+  const workAfterUse: u64 = isIdle ? workInTime() - seenWork : 0;
   const context = dragOf(load<u32>(record, Record.mib));
   const bytes = <u64>size * weight;
   bump32(context, Drag.followed, 1);

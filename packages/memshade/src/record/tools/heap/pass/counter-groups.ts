@@ -1,6 +1,7 @@
 import { ACCESS_KIND, AccessKind } from "../../../../code/wasm/index.ts";
 import * as Op from "../../../../code/wasm/op.generated.ts";
 import { grown } from "../../../../ground/bytes/columns.ts";
+import { MERGED_BYTES } from "../../../../profile/model/run.ts";
 import { isZero, type Progression } from "../../../rewrite/facts/loop-progressions.ts";
 import type { WalkState } from "../../../rewrite/tool.ts";
 import { keepAddress } from "../../../rewrite/walk/keep-address.ts";
@@ -9,7 +10,6 @@ import type { Insertion } from "../../../rewrite/write/insertions.ts";
 import { pushForm } from "../../../rewrite/write/linear-form.ts";
 import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
 import { SHORT_SCRATCH } from "../../../rewrite/write/temporaries.ts";
-import { MERGED_BYTES } from "../layout.ts";
 
 /** Indices, in the rewritten module, that counters refer to. */
 export interface CounterTargets {

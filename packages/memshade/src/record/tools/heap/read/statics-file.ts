@@ -1,4 +1,5 @@
 import { dataSymbols, decodeModule, readNames, type WasmModule } from "../../../../code/wasm/index.ts";
+import { MERGED_BYTES } from "../../../../profile/model/run.ts";
 import {
   STATICS_SCHEMA,
   STATICS_VERSION,
@@ -8,7 +9,6 @@ import {
   type StaticsOfModule,
 } from "../../../../profile/model/statics.ts";
 import type { StaticPlaces } from "../../options.ts";
-import { MERGED_BYTES } from "../layout.ts";
 import type { StaticCounts } from "./read-statics.ts";
 import { segmentStart } from "./segment-start.ts";
 

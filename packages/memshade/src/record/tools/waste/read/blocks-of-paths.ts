@@ -1,6 +1,7 @@
 import type { BlockMember, BlockType } from "../../../../profile/model/block-type.ts";
 import {
   FEWEST_RECORDS,
+  LIKELY_RULES,
   type WasteBlocks,
   type WasteField,
   type WasteIp,
@@ -105,7 +106,7 @@ const MOST_FIELDS = 64;
 function unreadParts(
   fates: Fates,
   typesOnce: TypesOnce,
-): Pick<WasteBlocks, "type" | "element" | "fields" | "followed"> | undefined {
+): Pick<WasteBlocks, "type" | "element" | "padding" | "fields" | "followed"> | undefined {
   const { bytes, tail, size, smallest } = fates;
   const type = typeOfBlocks(fates, typesOnce());
   const followed = tail ? { followed: bytes.length } : {};
@@ -116,13 +117,42 @@ function unreadParts(
       .filter(({ offset, size }) => !isAnyRead(element, offset, size))
       .map((member) => ({ ...member, written: isAnyWritten(element, member.offset, member.size) }));
     const { name, by } = type;
-    return { type: { name, size: type.size, by }, element: type.size, fields, ...followed };
+    const holes = LIKELY_RULES.has(by) ? 0 : savedByOrder(type);
+    const padding = holes === 0 ? {} : { padding: holes };
+    return { type: { name, size: type.size, by }, element: type.size, ...padding, fields, ...followed };
   }
   if (bytes.every(isRead)) return undefined;
   const period = periodOf(bytes);
   if (period === undefined ? tail || size !== smallest : typesOnce() !== undefined) return undefined;
   const fields = runsOf(folded(bytes, period ?? size));
   return fields.length > MOST_FIELDS ? undefined : { element: period ?? size, fields, ...followed };
+}
+
+/** Largest alignment that a member is assumed to need, bytes. */
+const MOST_ALIGNED = 8;
+
+/**
+ * Returns the bytes of a type that its members would not need in the order of their sizes. A member that is a struct
+ * itself stays as it is, with its own holes.
+ */
+export function savedByOrder({ size, members }: Pick<BlockType, "size" | "members">): number {
+  const outer = new Map<string, { from: number; to: number; alignment: number }>();
+  for (const { name, offset, size } of members) {
+    let alignment = MOST_ALIGNED;
+    while (((offset | size) & (alignment - 1)) !== 0) alignment /= 2;
+    const key = name.split(".")[0]!;
+    const { from, to, alignment: least } = outer.get(key) ?? { from: offset, to: 0, alignment: 1 };
+    const largest = Math.max(least, alignment);
+    outer.set(key, { from, to: Math.max(to, offset + size), alignment: largest });
+  }
+  const all = [...outer.values()];
+  const alignment = all.reduce((most, member) => Math.max(most, member.alignment), 1);
+  const used = all.reduce((sum, { from, to, alignment }) => sum + roundUp(to - from, alignment), 0);
+  return Math.max(0, size - roundUp(used, alignment));
+}
+
+function roundUp(bytes: number, alignment: number): number {
+  return Math.ceil(bytes / alignment) * alignment;
 }
 
 /**
