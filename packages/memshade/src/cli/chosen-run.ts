@@ -4,8 +4,7 @@ import { UserError } from "../ground/bytes/errors.ts";
 import { DEFAULT_RUNS_FOLDER } from "../profile/model/run.ts";
 import { quoteForShell } from "../profile/model/shell-words.ts";
 import { say } from "../record/host/run/terminal-line.ts";
-import { runOf } from "../runs/run-of-folder.ts";
-import { settleRun } from "../runs/settle-run.ts";
+import { runOf, settleRun } from "../runs/run-of-folder.ts";
 import { isModule, verbFor } from "./kind-of-program.ts";
 
 /**

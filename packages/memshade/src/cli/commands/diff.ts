@@ -5,10 +5,14 @@ import { measureOfWord } from "../../explain/measures/index.ts";
 import { UserError } from "../../ground/bytes/errors.ts";
 import { say } from "../../record/host/run/terminal-line.ts";
 import { pagePath } from "../../runs/page/page-file.ts";
+import { pageOf } from "../../runs/page/run-page.ts";
+import { diffPage } from "../../show/report/page/data/diff-page.ts";
+import type { PageData } from "../../show/report/page/data/page-data.ts";
+import type { SourcesKept } from "../../show/report/page/data/sources.ts";
 import { chosenSides } from "../chosen-run.ts";
+import type { Compared } from "../diff/run-diff.ts";
 import { type DiffOptions, isCompared, runDiff } from "../diff/run-diff.ts";
 import { print } from "../line-input.ts";
-import { pageOfDiff } from "../report/diff-page.ts";
 import { requestedPage } from "../report/html-options.ts";
 import { writePage } from "../report/write-page.ts";
 import {
@@ -98,4 +102,23 @@ export function addDiffCommand(program: Command): void {
       for (const sentence of exceeded) say(sentence);
       if (exceeded.length > 0) process.exitCode = LIMIT_EXCEEDED;
     });
+}
+
+/** Builds the page of a comparison. It has the current sources, which match the newer run better. */
+function pageOfDiff(
+  { inputs, old, new: now, found, findings, gaps }: Compared,
+  {
+    sources,
+    binaryPaths,
+  }: { readonly sources: SourcesKept | undefined; readonly binaryPaths: readonly string[] | undefined },
+): PageData {
+  const page = diffPage(
+    {
+      page: pageOf(old[0]!, inputs.old[0]!, found.old, { sources: "none", binaryPaths }),
+      findings: found.old,
+    },
+    { page: pageOf(now[0]!, inputs.new[0]!, found.new, { sources, binaryPaths }), findings: found.new },
+    findings,
+  );
+  return { ...page, head: { ...page.head, notTracked: [...gaps, ...page.head.notTracked] } };
 }

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { loadHeap } from "../../../src/runs/heap.ts";
-import { settleRun } from "../../../src/runs/settle-run.ts";
+import { settleRun } from "../../../src/runs/run-of-folder.ts";
 import {
   newFolder,
   type Outcome,

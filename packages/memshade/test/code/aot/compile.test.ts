@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { compile } from "../../../src/code/aot/compile.ts";
+import { UnsupportedCode } from "../../../src/code/aot/lower/body.ts";
 import type { CompileOptions } from "../../../src/code/aot/module-context.ts";
-import { UnsupportedCode } from "../../../src/code/aot/unsupported.ts";
 import { FormatError } from "../../../src/ground/bytes/errors.ts";
 import { wat } from "../../support/assemble.ts";
 import { type Argument, RUNS_NATIVE, runNative } from "./native-host.ts";

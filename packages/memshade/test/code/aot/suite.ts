@@ -2,7 +2,7 @@
 
 import { compile, type NativeCode } from "../../../src/code/aot/compile.ts";
 import type { CompileOptions } from "../../../src/code/aot/module-context.ts";
-import { UnsupportedCode } from "../../../src/code/aot/unsupported.ts";
+import { UnsupportedCode } from "../../../src/code/aot/lower/body.ts";
 import {
   decodeModule,
   functionType,

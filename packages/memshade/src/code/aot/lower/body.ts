@@ -1,3 +1,4 @@
+import { FormatError } from "../../../ground/bytes/errors.ts";
 import { ByteReader } from "../../../ground/bytes/reader.ts";
 import { decodeLocals } from "../../wasm/decode.ts";
 import { functionType } from "../../wasm/lookups.ts";
@@ -20,7 +21,21 @@ import {
 } from "../code.ts";
 import type { ModuleContext } from "../module-context.ts";
 import { type Lowering, loweringsById } from "../subset.ts";
-import { UnsupportedCode } from "../unsupported.ts";
+
+/** Thrown for code that cannot be compiled. `offset`: bytes from the start of the module to the instruction. */
+export class UnsupportedCode extends FormatError {
+  readonly functionIndex: number;
+  /** Name in the text format. */
+  readonly instruction: string;
+
+  constructor(functionIndex: number, offset: number, instruction: string, reason?: string) {
+    const why = reason ?? "no machine code is made of it";
+    super("unsupported", offset, "instruction", `${instruction} in function ${functionIndex}: ${why}`);
+    this.name = "UnsupportedCode";
+    this.functionIndex = functionIndex;
+    this.instruction = instruction;
+  }
+}
 
 export interface ControlFrame {
   kind: "body" | "block" | "loop" | "if" | "else";

@@ -8,7 +8,6 @@ import {
 } from "../../../code/wasm/index.ts";
 import * as Op from "../../../code/wasm/op.generated.ts";
 import { readS33Leb, readU32Leb, skipLeb32 } from "../../../ground/bytes/leb128.ts";
-import { forgetAssigned } from "../facts/loop-assignments.ts";
 import { armEnd, type ModuleScan } from "../facts/module-scan.ts";
 import type { ToolPass, WalkState } from "../tool.ts";
 import type { ControlStack } from "./control-stack.ts";
@@ -344,4 +343,10 @@ export class Listeners {
     this.call = to("call");
     this.end = to("end");
   }
+}
+
+/** Clears the value numbers of all locals that a loop assigns. They may have any value at the loop header. */
+function forgetAssigned(scan: ModuleScan, loop: number, values: ValueNumbers): void {
+  const { assigned, assignedFirst, assignedEnd } = scan;
+  for (let i = assignedFirst[loop]; i < assignedEnd[loop]; i++) values.localValue[assigned[i]] = 0;
 }

@@ -21,7 +21,7 @@ import {
   writeRunFolder,
 } from "../../../../src/record/host/run/folder-claim.ts";
 import { isRunning, ownIdentity } from "../../../../src/record/host/run/process-identity.ts";
-import { settleRun } from "../../../../src/runs/settle-run.ts";
+import { settleRun } from "../../../../src/runs/run-of-folder.ts";
 
 let home: string;
 let run: string;

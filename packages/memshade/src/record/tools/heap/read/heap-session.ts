@@ -62,7 +62,16 @@ import {
 import type { ReachSums } from "./reach/reach-sums.ts";
 import { SHADOW_TOTALS, type ShadowContents, ShadowReader, type ShadowTotals } from "./read-shadow.ts";
 import { staticAccesses, staticsFile } from "./statics-file.ts";
-import { UNCOUNTED_SITE } from "./uncounted.ts";
+
+/** Values of a site without access counts, as its use is unknown. */
+const UNCOUNTED_SITE = {
+  neverAccessed: 0,
+  neverAccessedBytes: 0,
+  writtenNeverRead: 0,
+  writtenNeverReadBytes: 0,
+  granulesTouched: 0,
+  granules: 0,
+} as const satisfies Partial<RunSite>;
 
 export interface HeapSnapshot {
   heap: RunHeap;
