@@ -1,8 +1,8 @@
 // Assertions of the core test suite about integers and vectors, run as machine code.
 
 import { compile, type NativeCode } from "../../../src/code/aot/compile.ts";
-import type { CompileOptions } from "../../../src/code/aot/module-context.ts";
 import { UnsupportedCode } from "../../../src/code/aot/lower/body.ts";
+import type { CompileOptions } from "../../../src/code/aot/module-context.ts";
 import {
   decodeModule,
   functionType,
