@@ -35,6 +35,8 @@ export interface FindingPlace {
   readonly via?: PlaceFrame | undefined;
   /** True if the C library keeps the blocks for itself: only lost ones are a mistake of the program. */
   readonly isKeptByLibrary?: true | undefined;
+  /** Lines of the same function that belong to the finding, too, such as those that make the parts of an object. */
+  readonly furtherLines?: readonly number[] | undefined;
   /** True if callers of the location were sampled, so that its figures are estimates. */
   readonly isSampled?: true | undefined;
   /** Margins of error of sampled figures, at 95 % confidence. */

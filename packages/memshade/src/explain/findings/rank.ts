@@ -54,7 +54,48 @@ export function rankFindings(findings: readonly Finding[], most = MOST_FINDINGS)
       if (earlier === undefined || depthOf(kindOf(finding)) < depthOf(kindOf(earlier)))
         reported.set(key, finding);
     }
-  return ranked.filter((finding) => reported.get(keyOf(finding)) === finding).slice(0, most);
+  return oncePerCause(ranked.filter((finding) => reported.get(keyOf(finding)) === finding)).slice(0, most);
+}
+
+/**
+ * Joins findings with one cause: of one kind, in one function, for equally many allocations or equal amounts. A function that makes an object
+ * and its parts is one finding. The first line stands for all: the object is made before its parts.
+ */
+function oncePerCause(ranked: readonly Finding[]): Finding[] {
+  const joined: Finding[] = [];
+  for (const finding of ranked) {
+    const same = joined.findIndex((other) => hasSameCause(other, finding));
+    if (same < 0) joined.push(finding);
+    else joined[same] = joinFindings(joined[same]!, finding);
+  }
+  return joined.sort((a, b) => b.part - a.part);
+}
+
+function hasSameCause(a: Finding, b: Finding): boolean {
+  const [first, second] = [a, b].map(({ place }) => place.path[0]!);
+  const isOfOneFunction =
+    first!.function !== undefined &&
+    first!.line !== undefined &&
+    first!.function === second!.function &&
+    first!.file === second!.file &&
+    first!.module === second!.module;
+  return isOfOneFunction && addUp(a, b) && countOfOne(a) === countOfOne(b);
+}
+
+/** Returns the number of blocks that one of a finding's lines allocated, or its amount. */
+function countOfOne(finding: Finding): number {
+  const lines = 1 + (finding.place.furtherLines?.length ?? 0);
+  const allocated = factOf(finding, "allocated") as number | undefined;
+  return (allocated ?? finding.amount) / lines;
+}
+
+function joinFindings(a: Finding, b: Finding): Finding {
+  const line = ({ place }: Finding): number => place.path[0]!.line ?? 0;
+  const [first, second] = line(a) <= line(b) ? [a, b] : [b, a];
+  const furtherLines = [first, second]
+    .flatMap(({ place }) => [line({ place } as Finding), ...(place.furtherLines ?? [])])
+    .filter((each) => each !== line(first));
+  return { ...addFindings(a, b), place: { ...first.place, furtherLines } };
 }
 
 /** Returns the number of kinds that precede a kind; for the blocks of a site the first one is reported. */

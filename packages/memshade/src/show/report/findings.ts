@@ -150,7 +150,12 @@ export function findingInWords(
   const at = isShort ? shortPlace(path[0]!) : full;
   const position = at === undefined ? offsetOf(path[0]!) : ` (${at})`;
   const called = via === undefined ? "" : ` via ${functionInWords(via)}`;
-  return `${before} ${functionInWords(path[0]!)}${position}${called} ${after}`;
+  return `${before} ${functionInWords(path[0]!)}${position}${called}${furtherInWords(finding.place)} ${after}`;
+}
+
+/** Formats ` and 2 more places`; empty for a finding of one line. */
+function furtherInWords({ furtherLines = [] }: FindingPlace): string {
+  return furtherLines.length === 0 ? "" : ` and ${plural(furtherLines.length, "more place")}`;
 }
 
 /** Formats a finding's amount: `1.2 MiB`, `300` blocks or accesses, `≈1.2 MiB ±80 KiB` for an estimate. */
@@ -174,12 +179,13 @@ export function amountOf({ amount, unit, place }: Finding): string {
  */
 function placeInWords(
   screen: Screen,
-  { path, via }: FindingPlace,
+  findingPlace: FindingPlace,
   width: number,
 ): { name: string; place: string } {
+  const { path, via } = findingPlace;
   const own = path[0]!;
   const full = functionInWords(own);
-  const place = lineOf(own);
+  const place = lineOf(own) + furtherInWords(findingPlace);
   const called = via === undefined ? "" : functionInWords(via);
   if (screen.isWhole) return { name: full, place: place + (called === "" ? "" : ` via ${called}`) };
   const room = width - displayWidth(place);

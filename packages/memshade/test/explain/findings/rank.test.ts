@@ -19,7 +19,11 @@ function leak(frame: PlaceFrame, part: number, amount = 100): Finding {
   };
 }
 
-const at = (line: number, name = "parse"): PlaceFrame => ({ function: name, file: "src/parse.c", line });
+const at = (line: number, name = `parse${line}`): PlaceFrame => ({
+  function: name,
+  file: "src/parse.c",
+  line,
+});
 
 describe("the findings of a run", () => {
   it("stand in the order of their parts, whatever tool found them, and of their amounts where parts are equal", () => {
@@ -80,6 +84,17 @@ describe("the findings of a run", () => {
     expect(rankFindings([...twice, churn])).toHaveLength(3);
     const another = { ...at(1), file: "src/lib/../parse.c" };
     expect(rankFindings([...twice, leak(another, 0.2)])).toHaveLength(2);
+  });
+
+  it("are one for an object and its parts, which one function makes: the first line stands for all", () => {
+    const parts = [at(9, "open"), at(7, "open"), at(8, "open")].map((frame, i) => leak(frame, 0.2 - i / 100));
+    const [joined, ...further] = rankFindings([...parts, leak(at(3, "close"), 0.1)]);
+    expect(joined).toMatchObject({ amount: 300, blocks: 3, allocated: 3 });
+    expect(joined!.part).toBeCloseTo(0.57);
+    expect(joined!.place).toEqual({ path: [at(7, "open")], furtherLines: [9, 8] });
+    expect(further).toHaveLength(1);
+    const more = { ...(leak(at(10, "open"), 0.1) as LeakFinding), allocated: 2 };
+    expect(rankFindings([...parts, more])).toHaveLength(2);
   });
 
   it("do not add up what two tools, or two states, say of a line", () => {

@@ -304,6 +304,11 @@ export class ShadowReader {
     return at === this.#layout.nodes ? 0 : this.#u32(at + HostNode.entries);
   }
 
+  /** True if blocks were allocated after the last look at the counters. */
+  get allocatedSinceLook(): boolean {
+    return this.#control64(Control.lookedAllocations) !== this.#control64(Control.allocations);
+  }
+
   /**
    * Returns the accesses that looks found after the newest allocation, plus those since the last look to
    * static data and to a stack below it.

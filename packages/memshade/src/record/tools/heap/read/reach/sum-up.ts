@@ -62,8 +62,9 @@ export class AllocationPauses {
     // frequent, and the time of the last one is known.
     const own = longestPause(blocks, ({ stands }) => stands);
     const any = longestPause(blocks, ({ time }, index) => blocks[index + 1]!.time - time);
+    // A followed block stands for others; the last of them may have begun just now.
     const sinceOwn = work * (1 - LOOK) - last.startWork;
-    return after > MANY_PAUSES * any || sinceOwn > MANY_PAUSES * own;
+    return after > MANY_PAUSES * any || sinceOwn > (MANY_PAUSES + last.stands) * own;
   }
 }
 
@@ -185,8 +186,10 @@ export function sumUp(
     sums[PLACE_OF_BEHIND + 1]! += behindBlocks[index];
     sums[PLACE_OF_LATE_BEHIND]! += behindLate[index];
   }
-  accessesAfter += accessesSince;
   const work = reader.blocks.workSeen + accessesSince;
+  accessesAfter += accessesSince;
+  // Allocations since the last look came after up to this part of the work, else one of them had been a look.
+  if (reader.allocatedSinceLook) accessesAfter = Math.max(0, accessesAfter - work * LOOK);
   for (const [context, blocks] of settled.settled(work)) sumsOf.get(context)![PLACE_OF_SETTLED] = blocks;
   for (const [context, sums] of sumsOf)
     if (pauses.isOver(context, work, accessesAfter))
