@@ -58,7 +58,7 @@ export function rankFindings(findings: readonly Finding[], most = MOST_FINDINGS)
 }
 
 /**
- * Joins findings with one cause: of one kind, in one function, for equally many allocations or equal amounts. A function that makes an object
+ * Joins findings with one cause: of one kind, in one function, for equally many blocks. A function that makes an object
  * and its parts is one finding. The first line stands for all: the object is made before its parts.
  */
 function oncePerCause(ranked: readonly Finding[]): Finding[] {
@@ -79,14 +79,13 @@ function hasSameCause(a: Finding, b: Finding): boolean {
     first!.function === second!.function &&
     first!.file === second!.file &&
     first!.module === second!.module;
-  return isOfOneFunction && addUp(a, b) && countOfOne(a) === countOfOne(b);
+  return isOfOneFunction && addUp(a, b) && allocatedByLine(a) === allocatedByLine(b);
 }
 
-/** Returns the number of blocks that one of a finding's lines allocated, or its amount. */
-function countOfOne(finding: Finding): number {
+/** Returns the number of blocks that each line of a finding allocated; NaN for findings that are not about blocks. */
+function allocatedByLine(finding: Finding): number {
   const lines = 1 + (finding.place.furtherLines?.length ?? 0);
-  const allocated = factOf(finding, "allocated") as number | undefined;
-  return (allocated ?? finding.amount) / lines;
+  return Number(factOf(finding, "allocated")) / lines;
 }
 
 function joinFindings(a: Finding, b: Finding): Finding {
