@@ -102,9 +102,9 @@ describe("a recording with the waste tool", () => {
       { tools: ["waste"] },
     );
     expect(wasteOf(grows).notTracked.join()).toMatch(
-      /The program requested 4063 MiB of memory and did not get it: the waste tool covers at most \d+ MiB/,
+      /The program requested 4,063 MiB of memory and did not get it: the waste tool covers at most [\d,]+ MiB/,
     );
-    expect(grows.run.notTracked.join()).toMatch(/^The program requested 4063 MiB/);
+    expect(grows.run.notTracked.join()).toMatch(/^The program requested 4,063 MiB/);
   });
 
   for (const waste of [{}, { contexts: true }, { pairs: true }])
@@ -130,7 +130,7 @@ describe("a recording with the waste tool", () => {
       const { stores, notTracked } = wasteOf(grown);
       expect(stores).toMatchObject([{ bytes_written: 4, bytes_read: 4 }]);
       expect(notTracked.join()).toMatch(
-        /The program requested 3751 MiB of memory and did not get it \(2 requests\): .* covers at most \d+ MiB/,
+        /The program requested 3,751 MiB of memory and did not get it \(2 requests\): .* covers at most [\d,]+ MiB/,
       );
       expect(notTracked.join()).not.toMatch(/not reliable/);
     });
@@ -169,7 +169,7 @@ describe("a recording with the waste tool", () => {
     );
     expect(large.value).toBe(7);
     expect(wasteOf(large).notTracked.join()).toMatch(
-      /^The module's memory begins with 4096 MiB, more than the \d+ MiB that the waste tool can cover: it records nothing of this module\./,
+      /^The module's memory begins with 4,096 MiB, more than the [\d,]+ MiB that the waste tool can cover: it records nothing of this module\./,
     );
     const wide = await profile(
       wat(`(module (memory (export "memory") 24000) (func (export "f")))`),
