@@ -25,6 +25,7 @@ import {
   SMALLEST_CLASS_BITS,
   SizeClass,
 } from "./layout.generated";
+import { liveUnit } from "./live";
 import { addressOf } from "./program";
 import { bump32, bump64 } from "./records";
 import { bumpWork } from "./work";
@@ -182,7 +183,22 @@ function seeAccesses(entry: usize, accesses: u64): u64 {
   return accesses - before;
 }
 
+/** Least size of a block that makes a peak: see `findings/peak.ts`. */
+const LARGE_BYTES: u32 = 65_536;
+const LARGE_PART: u64 = 4;
+
+/**
+ * True if a block may make the peak. Native code (without static data here) is not polled in loops, so the work before
+ * such a block, such as a copy for an export, would count as done during its life.
+ */
+@inline
+function needsLook(size: u32): bool {
+  if (STATIC_BYTES !== 0) return false;
+  return size >= LARGE_BYTES && liveUnit(size) * LARGE_PART >= load<u64>(CONTROL, Control.live);
+}
+
 export function follow(record: usize, weight: u32, time: u32): void {
+  if (needsLook(load<u32>(record, Record.size))) lookAtAll(false);
   const index = load<u32>(CONTROL, Control.followed) + 1;
   store<u32>(CONTROL, index, Control.followed);
   const entry = entryAt(index);
