@@ -38,7 +38,12 @@ export function addCacheCommand(program: Command): void {
   cache
     .command("list", { isDefault: true })
     .description("Lists the rewritten WebAssembly modules and native files, and the size of all the rest.")
-    .action(() => writePieces(undefined, [listing(cachesOf(process))]));
+    .allowExcessArguments()
+    .action((_options: unknown, { args: [word] }: Command) => {
+      if (word !== undefined)
+        throw new UserError(`cache has no command '${word}': memshade cache --help lists its commands`);
+      return writePieces(undefined, [listing(cachesOf(process))]);
+    });
   cache
     .command("clear")
     .description("Removes all that is cached. Runs that are going on continue.")
@@ -77,7 +82,7 @@ function nativeWords({ path }: KeptEntry): [string, string] {
     const { about } = JSON.parse(readFileSync(join(path, ENTRY), "utf8")) as Pick<Entry, "about">;
     return [about?.tool ?? "", printable(about?.file ?? "")];
   } catch {
-    // It is being written or removed.
+    // The entry is being written or removed.
     return ["", ""];
   }
 }
@@ -122,7 +127,7 @@ function foldersIn(folder: string): string[] {
   try {
     return readdirSync(folder).map((name) => join(folder, name));
   } catch {
-    // There is no such folder.
+    // The folder does not exist.
     return [];
   }
 }

@@ -105,7 +105,7 @@ const LEAK_STATES: { readonly [State in LeakFinding["state"]]: string } = {
  */
 function leakSentence(finding: LeakFinding): FindingSentence {
   const state = LEAK_STATES[finding.state];
-  const sentence = blocksSentence(finding, state);
+  const sentence = blocksSentence(finding, state, finding.state === "growing" ? "not used again" : state);
   if (finding.state !== "host" || finding.behind === 0) return sentence;
   const inside = `and ${formatCount(finding.behind)} inside are ${state}`;
   return { before: `${formatBlocks(finding.blocks)} of`, after: inside, shortAfter: sentence.after };

@@ -117,7 +117,7 @@ function aroundPlace(screen: Screen, finding: Finding, room: number): { start: s
   const shortest = short.slice(short.lastIndexOf(" ") + 1);
   const own = finding.place.path[0]!;
   const name = displayWidth(functionInWords(own));
-  const line = displayWidth(lineOf(own));
+  const line = displayWidth(lineOf(own) + furtherInWords(finding.place));
   const after = name + line <= room - widthOf(short, whole) ? whole : shortAfter;
   const startFor = (width: number, starts = [before, short, shortest]): string | undefined =>
     starts.find((text) => width <= room - widthOf(text, after));
