@@ -79,10 +79,14 @@ function without(files: readonly string[], names: RegExp): string[] {
   return files.filter((file) => !names.test(basename(file))).sort();
 }
 
-function run(command: string, args: readonly string[], cwd: string): void {
+function succeeds(command: string, args: readonly string[], cwd: string): boolean {
   const { status, stderr, error } = spawnSync(command, args, { cwd, encoding: "utf8", maxBuffer: 1 << 28 });
-  if (status === 0) return;
-  console.error(error?.message ?? stderr);
+  if (status !== 0) console.error(error?.message ?? stderr);
+  return status === 0;
+}
+
+function run(command: string, args: readonly string[], cwd: string): void {
+  if (succeeds(command, args, cwd)) return;
   console.error(`build: ${command} ${args.slice(0, 3).join(" ")} failed`);
   process.exit(1);
 }
@@ -117,7 +121,12 @@ function fetch(packages: readonly string[]): void {
     "APT::Sandbox::User=",
   ].flatMap((option) => ["-o", option]);
   run("apt-get", [...options, "update"], sources);
-  run("apt-get", [...options, "source", ...packages], sources);
+  const release = /^VERSION_CODENAME=(.*)$/m.exec(readFileSync("/etc/os-release", "utf8"))?.[1];
+  for (const name of packages) {
+    // Mirrors drop sources of security updates; the release itself keeps its own.
+    if (!succeeds("apt-get", [...options, "source", name], sources))
+      run("apt-get", [...options, "source", `${name}/${release}`], sources);
+  }
 }
 
 /** Folder of an unpacked source package; undefined if it is not unpacked. */

@@ -51,7 +51,7 @@ export interface Instrumenter {
 
 const OURS: Instrumenter = { instrument, readInstrumentedInfo, guardImports };
 
-/** The instrumenter of another checkout, in today's folder layout or in that of version 0.1. */
+/** The instrumenter of another checkout, in one of the folder layouts that memshade had. */
 export async function instrumenterOf(checkout: string): Promise<Instrumenter> {
   const source = resolve(checkout, "packages/memshade/src");
   const load = (...paths: string[]) => {
@@ -59,8 +59,11 @@ export async function instrumenterOf(checkout: string): Promise<Instrumenter> {
     if (path === undefined) throw new Error(`${source} has none of ${paths.join(", ")}`);
     return import(pathToFileURL(path).href);
   };
-  const tools = await load("tools/index.ts", "instrument/index.ts");
-  const host = await load("host/instance/host-frames.ts", "runtime/host/host-frames.ts");
+  const tools = await load("record/tools/index.ts", "tools/index.ts", "instrument/index.ts");
+  const host = await load(
+    ...["record/host", "host"].map((room) => `${room}/instance/host-frames.ts`),
+    "runtime/host/host-frames.ts",
+  );
   return {
     instrument: tools.instrument,
     readInstrumentedInfo: tools.readInstrumentedInfo,

@@ -162,7 +162,7 @@ export class DeclaredTypes {
   }
 
   #elementOf(type: ts.Type): ts.Type | undefined {
-    const isList = this.#checker.isArrayType(type) || type.symbol?.name === "LazyArray";
+    const isList = this.#checker.isArrayType(type) || type.symbol?.name === "RankedList";
     return isList ? this.#checker.getTypeArguments(type as ts.TypeReference)[0] : undefined;
   }
 

@@ -53,7 +53,7 @@ let waste: Record<string, number>;
 beforeAll(async () => {
   const words = ["run", "--tool", "heap,waste,workingset", "--who", "--out", run, PROGRAM];
   expect((await memshade(words, { cwd })).code).toBe(0);
-  const { stdout } = await memshade(["report", "shop", "--json"], { cwd });
+  const { stdout } = await memshade(["report", "shop", "--json", "--full"], { cwd });
   const { tools } = JSON.parse(stdout);
   heap = tools.heap.totals;
   waste = tools.waste.totals;

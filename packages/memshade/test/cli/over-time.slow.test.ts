@@ -64,7 +64,7 @@ describe("a program that keeps what it does not use", () => {
       "instance,module,interval,start,end,allocations,liveBytes,liveBlocks,maxBytes,maxBlocks,allocatedBytes,freedBytes,frees,partial",
     );
     expect(lines[1]).toBe("0,keeper.wasm,0,0,4,4,4000,4,4000,4,4000,0,0,0");
-    const { overTime, findings } = JSON.parse(memshade("report", "run", "--json").stdout);
+    const { overTime, findings } = JSON.parse(memshade("report", "run", "--json", "--full").stdout);
     expect(overTime.instances[0].intervals.liveBytes.slice(0, 11)).toEqual([
       ...Array.from({ length: 10 }, (_, i) => (i + 1) * 4000),
       40_000,

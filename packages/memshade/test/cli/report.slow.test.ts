@@ -60,7 +60,9 @@ describe("memshade report", () => {
   });
 
   it("prints JSON", async () => {
-    expect(JSON.parse(await memshade("report", run, "--json"))).toMatchObject({ schema: "memshade-report" });
+    expect(JSON.parse(await memshade("report", run, "--json", "--full"))).toMatchObject({
+      schema: "memshade-report",
+    });
   });
 });
 
@@ -242,13 +244,13 @@ describe("runs with a working set", () => {
   };
 
   it("print one JSON document with the reports of all tools", async () => {
-    const report = JSON.parse(await memshade("report", folderWith(plain), "--json"));
+    const report = JSON.parse(await memshade("report", folderWith(plain), "--json", "--full"));
     expect(report).toMatchObject({
       schema: "memshade-run-report",
-      version: 1,
+      version: 2,
       tools: { heap: { schema: "memshade-report" }, workingset: { schema: "memshade-working-set" } },
     });
-    const alone = await memshade("report", folderWith(plain), "--json", "--tool", "workingset");
+    const alone = await memshade("report", folderWith(plain), "--json", "--full", "--tool", "workingset");
     expect(JSON.parse(alone)).toMatchObject({ schema: "memshade-working-set" });
   });
 
@@ -348,7 +350,7 @@ describe("what a run took", () => {
       expect(flowing(text)).toContain(flowing(PROCESS));
       const lines = text.slice(text.indexOf("\nCost of profiling\n")).split("\n");
       for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
-      const json = JSON.parse(await memshade("report", folder, "--tool", tool, "--json"));
+      const json = JSON.parse(await memshade("report", folder, "--tool", tool, "--json", "--full"));
       expect(json.presence).toEqual({ ...presence, process: cost, memory: null });
     },
   );
@@ -381,7 +383,7 @@ describe("what a run took", () => {
         const report = await memshade("report", folder, "--tool", tool);
         expect(flowing(report)).toContain("used 41.0 mib for shadow memory and tables");
         expect(flowing(report)).not.toContain("processor time, program");
-        const json = JSON.parse(await memshade("report", folder, "--tool", tool, "--json"));
+        const json = JSON.parse(await memshade("report", folder, "--tool", tool, "--json", "--full"));
         expect(json.presence).toEqual({ ...presence, process: null, memory: null });
       }
     },

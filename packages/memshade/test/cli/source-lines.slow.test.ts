@@ -18,7 +18,7 @@ const json = async (args: string[]) => JSON.parse((await memshade(args, { cwd })
 
 describe("a run of a module with debug information", () => {
   it("shows the lines that allocate, with inlined frames as such", async () => {
-    const { sites } = await json(["report", "run", "--json"]);
+    const { sites } = await json(["report", "run", "--json", "--full"]);
     const items = sites.filter((site: { maxSize: number }) => site.maxSize === 8);
     expect(items.map(({ allocCount }: { allocCount: number }) => allocCount).sort()).toEqual([10, 5]);
     for (const { stack } of items) {
@@ -65,8 +65,18 @@ describe("a run of a module with debug information", () => {
   });
 
   it("puts source text into JSON only when asked", async () => {
-    expect(JSON.stringify(await json(["report", "run", "--json"]))).not.toContain("calloc(size, 1)");
-    const { lines } = await json(["report", "run", "--json", "--source", "--path-map", `.=${SOURCES}`]);
+    expect(JSON.stringify(await json(["report", "run", "--json", "--full"]))).not.toContain(
+      "calloc(size, 1)",
+    );
+    const { lines } = await json([
+      "report",
+      "run",
+      "--json",
+      "--full",
+      "--source",
+      "--path-map",
+      `.=${SOURCES}`,
+    ]);
     expect(lines.map(({ line, bytes, text }: Record<string, unknown>) => [line, bytes, text])).toEqual([
       [11, 120, "  struct item *made = malloc(sizeof(struct item));"],
       [18, 100, "  return calloc(size, 1);"],
@@ -75,10 +85,10 @@ describe("a run of a module with debug information", () => {
 
   it("keeps its lines when the module is gone", async () => {
     const original = join(cwd, "lines.wasm");
-    const before = await json(["report", "run", "--json"]);
+    const before = await json(["report", "run", "--json", "--full"]);
     mkdirSync(join(cwd, "elsewhere"));
     renameSync(original, join(cwd, "elsewhere", "lines.wasm"));
-    const after = await json(["report", "run", "--json"]);
+    const after = await json(["report", "run", "--json", "--full"]);
     expect(after.notTracked).toEqual([]);
     expect(after.sites).toEqual(before.sites);
     expect(after.sites[0].stack[0].file).toBe("./debug/lines.c");
@@ -89,11 +99,11 @@ describe("a run of a module with debug information", () => {
     const run = JSON.parse(readFileSync(join(cwd, "run", "run.json"), "utf8"));
     for (const module of run.modules) delete module.places;
     writeFileSync(join(cwd, "run", "run.json"), JSON.stringify(run));
-    expect((await json(["report", "run", "--json"])).notTracked).toContain(
+    expect((await json(["report", "run", "--json", "--full"])).notTracked).toContain(
       `No source lines for lines.wasm: ${original} is not there any more.`,
     );
     writeFileSync(original, "another file");
-    const changed = await json(["report", "run", "--json"]);
+    const changed = await json(["report", "run", "--json", "--full"]);
     expect(changed.notTracked).toContain(
       `No source lines for lines.wasm: ${original} has changed since the run.`,
     );

@@ -68,7 +68,7 @@ describe("what report writes of a working set with everything in it", () => {
         .filter((line) => line.startsWith("| `"))
         .join("\n"),
     );
-    const keys = [...keysOf(JSON.parse(await report("--json")))];
+    const keys = [...keysOf(JSON.parse(await report("--json", "--full")))];
     expect(keys).toContain("missRatio");
     expect(keys.filter((key) => !words.has(key))).toEqual([]);
   });

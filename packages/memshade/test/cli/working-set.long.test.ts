@@ -42,7 +42,7 @@ describe("memshade run --tool workingset", () => {
     await expect(await report("out")).toMatchFileSnapshot("golden/working-set.txt");
     await expect(await report("out", "--csv")).toMatchFileSnapshot("golden/working-set.csv");
     await expect(await report("out", "--compat", "esan")).toMatchFileSnapshot("golden/working-set-esan.txt");
-    const json = JSON.parse(await report("out", "--json"));
+    const json = JSON.parse(await report("out", "--json", "--full"));
     expect(json).toMatchObject({ schema: "memshade-working-set", unit: "accesses", lineBytes: 64 });
     expect(json.instances[0].total).toEqual(first.profile.instances[0].total);
   });

@@ -148,7 +148,7 @@ describe.skipIf(OUTSIDE === undefined || !canRunNative)("native programs from ou
 
   it("ask for fewer bytes than are aligned (aligned-new.cpp)", () => {
     recorded("alloc", compile("aligned-new.cpp"));
-    const { stdout } = memshade("report", "--json", "out");
+    const { stdout } = memshade("report", "--json", "--full", "out");
     const sizes = [...stdout.matchAll(/"bytes": ?(\d+)/g)].map(([, bytes]) => Number(bytes));
     expect(sizes).toContain(10);
     expect(sizes).not.toContain(64);

@@ -4,7 +4,8 @@ import { fileURLToPath } from "node:url";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { loadHeap } from "../../src/runs/heap.ts";
-import { heapReportJsonPieces } from "../../src/show/report/json/heap-report.ts";
+import { heapReportJson } from "../../src/show/report/json/heap-report.ts";
+import { jsonText } from "../../src/show/report/json/text.ts";
 import { createPaint } from "../../src/show/report/terminal/common/paint.ts";
 import { heapReport } from "../../src/show/report/terminal/heap/heap-report.ts";
 import { newFolder } from "../cli/support/command-line.ts";
@@ -46,7 +47,7 @@ describe("heap profiles of other tools", () => {
     for (const line of ["Peak", "Accesses", "Lifetimes"])
       expect(text).toMatch(new RegExp(`^  ${line} +not recorded$`, "m"));
     const { profile } = await loadHeap(path.join(FOLDER, "small.pb.gz"));
-    const json = JSON.parse([...heapReportJsonPieces(profile, { input: "x" })].join(""));
+    const json = JSON.parse(jsonText(heapReportJson(profile, { input: "x" })));
     expect(json).toMatchObject({
       importedFrom: "pprof",
       totals: { peakBytes: null, heapAccesses: null },

@@ -10,7 +10,7 @@ import { pathsOnDisk, programOf, repositoryPaths } from "../../runs/check/check-
 import { pagePath } from "../../runs/page/page-file.ts";
 import { pageOf } from "../../runs/page/run-page.ts";
 import { loadTools } from "../../runs/recorded-tools.ts";
-import { joined, plainText, reportParts, type Shown } from "../../runs/report/report-parts.ts";
+import { joined, plainText, reportJson, reportParts, runReportJson } from "../../runs/report/report-parts.ts";
 import { modulePathsOf } from "../../runs/run-of-folder.ts";
 import type { ReportedTool } from "../../runs/shelves.ts";
 import { createSourceReader, moduleFolders } from "../../runs/source.ts";
@@ -21,8 +21,8 @@ import {
   formatFindings,
   type ReportedFindings,
 } from "../../show/report/finding-forms.ts";
-import { type FindingJson, findingsJson } from "../../show/report/json/findings.ts";
 import { sourceLinesJson } from "../../show/report/json/source-lines.ts";
+import { bounded, firstRows, jsonTextPieces } from "../../show/report/json/text.ts";
 import type { ColorChoice } from "../../show/report/terminal/common/paint.ts";
 import { sourceReport } from "../../show/report/terminal/common/source-report.ts";
 import { chosenRun } from "../chosen-run.ts";
@@ -50,6 +50,7 @@ export interface ReportOptions extends HotColdFlags, ReadFlags, HtmlFlags {
   readonly wide?: boolean | undefined;
   readonly lines?: number | undefined;
   readonly json?: boolean | undefined;
+  readonly full?: boolean | undefined;
   readonly color: ColorChoice;
   readonly source?: boolean | undefined;
   readonly pathMap?: readonly PathMap[] | undefined;
@@ -68,7 +69,8 @@ Examples:
   memshade report memshade.out/app.4711 --source --path-map /build/app=.
   memshade report memshade.out/app.4711 --html --open
   memshade report memshade.out/app.4711 --html app.html --html-sources none
-  memshade report memshade.out/app.4711 --json > heap.json
+  memshade report memshade.out/app.4711 --json
+  memshade report memshade.out/app.4711 --json --full > heap.json
   memshade report memshade.out/app.4711 --findings
   memshade report --format sarif > memory.sarif
   memshade report memshade.out/app.4711 --tool workingset --csv > intervals.csv
@@ -94,10 +96,9 @@ export function addReportCommand(program: Command): void {
       `${RUN_ARGUMENT}, a workingset.json or a waste.json (default: the newest run in memshade.out)`,
     );
   addShared(command, "rows").addOption(toolOption(": show only this tool (default: all that the run has)"));
-  addShared(command, "wide", "lines", ...READ_OPTIONS, "json").option(
-    "--source",
-    "show the source lines with the largest numbers of each tool",
-  );
+  addShared(command, "wide", "lines", ...READ_OPTIONS, "json")
+    .option("--full", "print the whole lists with --json, however long (default: at most 64 KiB)")
+    .option("--source", "show the source lines with the largest numbers of each tool");
   addShared(command, "pathMap", "binaryPath", "color")
     .optionsGroup("Findings for other programs:")
     .option("--findings", "print the findings alone as JSON, at most 8 KiB (docs/report-json.md)")
@@ -158,20 +159,22 @@ async function* runReport(
     await writePage(page, text, { file, inputs: [input], open: options.open });
     return;
   }
-  const isOneDocument = options.json === true && tools.length > 1;
-  const screen = screenOptions(options, { ...terminal, printedSentences: new Set() });
-  const parts = reportParts(loaded, input, { ...rowOptions, screen, json, csv, compat });
-  if (isOneDocument) {
-    const texts = parts.map(({ tool, print }) => [tool, JSON.parse([...print(undefined)].join(""))]);
-    yield runReportJson(input, findings ?? [], Object.fromEntries(texts));
+  if (json === true) {
+    const report = reportJson(loaded, input, rowOptions.thresholds, findings);
+    yield* formatJson(report, options);
     return;
   }
+  const screen = screenOptions(options, { ...terminal, printedSentences: new Set() });
+  const parts = reportParts(loaded, input, { ...rowOptions, screen, csv, compat });
   yield* joined(parts, findings);
 }
 
 /** @throws UserError if two options request different forms; `--source` has a form in JSON */
 function assertOneForm(options: ReportOptions): void {
-  const { json, csv, source, compat, findings, format } = options;
+  const { json, csv, source, compat, findings, format, full, rows } = options;
+  if (full && !json) throw new UserError("--full is an option of --json: add --json");
+  if (full && rows !== undefined)
+    throw new UserError("--full prints whole lists, and -n their first rows: give one of them");
   const requested = Object.entries({
     "--html": requestedPage(options),
     "--json": source === true ? undefined : json,
@@ -208,24 +211,9 @@ function reportedFindings(
   };
 }
 
-/** Reports of several tools in one document. */
-interface RunReportJson {
-  /** Name and version of the format. */
-  schema: "memshade-run-report";
-  version: 1;
-  /** Run, as named on the command line. */
-  input: string;
-  /** Findings of all tools. */
-  summary: readonly FindingJson[] | undefined;
-  /** Report of each tool, by its name (`heap`, `waste`, `workingset`, `objects`, `cpu`). */
-  tools: { readonly [tool: string]: unknown };
-}
-
-/** Returns the reports of several tools as one JSON document (docs/report-json.md). */
-function runReportJson(input: string, findings: Shown, tools: Readonly<Record<string, unknown>>): string {
-  const summary = findings && findingsJson(findings);
-  const report: RunReportJson = { schema: "memshade-run-report", version: 1, input, summary, tools };
-  return `${JSON.stringify(report, null, 2)}\n`;
+/** Yields a report as JSON: at most 64 KiB, or with as many rows as `-n` says, or whole. */
+function formatJson(report: object, { full, rows }: ReportOptions): Generator<string, void, undefined> {
+  return jsonTextPieces(full ? report : rows === undefined ? bounded(report) : firstRows(report, rows));
 }
 
 /** Yields the source lines of each recorded tool, one after the other; as JSON in one document. */
@@ -248,12 +236,7 @@ function* runSourceReport(
       yield (index === 0 ? "" : "\n") + sourceReport(table, read, { ...screen, rows });
     return;
   }
-  const documents = tables.map((table) => sourceLinesJson(table, read, { input, rows }));
-  if (documents.length === 1) yield* documents;
-  else
-    yield runReportJson(
-      input,
-      undefined,
-      Object.fromEntries(tables.map(({ tool }, i) => [tool, JSON.parse(documents[i]!)])),
-    );
+  const reports = tables.map((table) => [table.tool, sourceLinesJson(table, read, input)] as const);
+  const [[, only], second] = [reports[0]!, reports[1]];
+  yield* formatJson(second === undefined ? only : runReportJson(input, undefined, reports), options);
 }

@@ -5,8 +5,10 @@ import type { HotColdThresholds } from "../../profile/model/memprof/hot-cold.ts"
 import { writeCsv } from "../../show/exports/export-formats.ts";
 import { requireOverTime, type ToolProfile } from "../../show/exports/tool-exports.ts";
 import { cpuReportJson } from "../../show/report/json/cpu-report.ts";
-import { heapReportJsonPieces } from "../../show/report/json/heap-report.ts";
+import { type FindingJson, findingsJson } from "../../show/report/json/findings.ts";
+import { heapReportJson } from "../../show/report/json/heap-report.ts";
 import { objectsReportJson } from "../../show/report/json/objects.ts";
+import type { CutJson } from "../../show/report/json/text.ts";
 import { wasteReportJson } from "../../show/report/json/waste.ts";
 import { workingSetReportJson } from "../../show/report/json/working-set-report.ts";
 import { createPaint } from "../../show/report/terminal/common/paint.ts";
@@ -24,7 +26,6 @@ export interface PartOptions {
   readonly screen: ScreenOptions;
   readonly rows?: number | undefined;
   readonly thresholds?: HotColdThresholds | undefined;
-  readonly json?: boolean | undefined;
   readonly csv?: boolean | undefined;
   readonly compat?: "esan" | undefined;
 }
@@ -40,6 +41,26 @@ type Section = (
   options: PartOptions,
   findings: Shown,
 ) => Iterable<string>;
+
+/** Report of a tool for JSON. `summary`: findings; undefined if they are not written in it. */
+type JsonReport = (
+  loaded: RecordedTools,
+  input: string,
+  thresholds: HotColdThresholds | undefined,
+  summary: Shown,
+) => object;
+
+const JSON_REPORTS: Readonly<Partial<Record<ReportedTool, JsonReport>>> = {
+  heap: ({ heap, statics }, input, thresholds, findings) =>
+    heapReportJson(heap!, { input, thresholds, findings, statics }),
+  waste: ({ waste }, input, _, summary) =>
+    wasteReportJson(waste!, { input, presence: presenceOf(input), summary }),
+  workingset: ({ workingset }, input, _, summary) =>
+    workingSetReportJson(workingset!, input, presenceOf(input), summary),
+  objects: ({ objects }, input, _, summary) =>
+    objectsReportJson(objects!, { input, presence: presenceOf(input), summary }),
+  cpu: ({ cpu }, input) => cpuReportJson(cpu!, { input }),
+};
 
 const SECTIONS: Readonly<Partial<Record<ReportedTool, Section>>> = {
   heap: heapText,
@@ -58,6 +79,51 @@ export function reportParts(loaded: RecordedTools, input: string, options: PartO
   });
 }
 
+/** Reports of several tools in one document. */
+interface RunReportJson extends CutJson {
+  /** Name and version of the format. */
+  schema: "memshade-run-report";
+  version: 2;
+  /** Run, as named on the command line. */
+  input: string;
+  /** Findings of all tools. */
+  summary: readonly FindingJson[] | undefined;
+  /** Report of each tool, by its name (`heap`, `waste`, `workingset`, `objects`, `cpu`). */
+  tools: { readonly [tool: string]: unknown };
+}
+
+/** Returns the reports of the loaded tools for JSON: one, or several in one document (docs/report-json.md). */
+export function reportJson(
+  loaded: RecordedTools,
+  input: string,
+  thresholds: HotColdThresholds | undefined,
+  findings: Shown,
+): object {
+  const tools = REPORTED_TOOLS.filter((tool) => loaded[tool] !== undefined && JSON_REPORTS[tool]);
+  const [only, second] = tools;
+  if (only !== undefined && second === undefined)
+    return JSON_REPORTS[only]!(loaded, input, thresholds, findings);
+  const reports = tools.map(
+    (tool) => [tool, JSON_REPORTS[tool]!(loaded, input, thresholds, undefined)] as const,
+  );
+  return runReportJson(input, findings, reports);
+}
+
+/** Returns the reports of several tools as one document. */
+export function runReportJson(
+  input: string,
+  findings: Shown,
+  reports: readonly (readonly [tool: string, report: object])[],
+): RunReportJson {
+  return {
+    schema: "memshade-run-report",
+    version: 2,
+    input,
+    summary: findings && findingsJson(findings),
+    tools: Object.fromEntries(reports),
+  };
+}
+
 /** Joins reports. The findings of all tools appear once, below the head of the first report. */
 export function* joined(parts: readonly ReportPart[], findings: Shown): Generator<string, void, undefined> {
   for (const [index, { print }] of parts.entries()) {
@@ -72,7 +138,7 @@ export type Shown = readonly Finding[] | undefined;
 export function plainText(
   loaded: RecordedTools,
   input: string,
-  options: Omit<PartOptions, "screen" | "json" | "csv" | "compat"> & Pick<ScreenOptions, "allFrames">,
+  options: Omit<PartOptions, "screen" | "csv" | "compat"> & Pick<ScreenOptions, "allFrames">,
   findings: Shown,
 ): string {
   const { rows, thresholds, allFrames } = options;
@@ -90,11 +156,10 @@ export function plainText(
 function wasteText(
   { waste }: RecordedTools,
   input: string,
-  { json, rows, screen }: PartOptions,
+  { rows, screen }: PartOptions,
   findings: Shown,
 ): string[] {
   const presence = presenceOf(input);
-  if (json) return [wasteReportJson(waste!, { input, rows, presence, summary: findings })];
   const { end } = runAround(input) ?? {};
   return [wasteReport(waste!, { ...screen, rows, input, presence, findings, end })];
 }
@@ -102,14 +167,13 @@ function wasteText(
 function heapText(
   loaded: RecordedTools,
   input: string,
-  { csv, json, rows, screen, thresholds }: PartOptions,
+  { csv, rows, screen, thresholds }: PartOptions,
   findings: Shown,
 ): Iterable<string> {
   const { heap: profile, statics } = loaded;
-  const shared = { input, rows, thresholds, findings, statics };
   if (csv === true) return csvOf({ tool: "heap", profile: profile! }, input);
-  if (json) return heapReportJsonPieces(profile!, shared);
-  return [heapReport(profile!, { ...screen, ...shared, noFindings: emptySummary(loaded) })];
+  const shown = { input, rows, thresholds, findings, statics, noFindings: emptySummary(loaded) };
+  return [heapReport(profile!, { ...screen, ...shown })];
 }
 
 function* csvOf(recorded: ToolProfile, input: string): Generator<string, void, undefined> {
@@ -117,34 +181,31 @@ function* csvOf(recorded: ToolProfile, input: string): Generator<string, void, u
   yield* writeCsv(recorded);
 }
 
-function cpuText({ cpu }: RecordedTools, input: string, { json, rows, screen }: PartOptions): string[] {
-  return [json ? cpuReportJson(cpu!, { input, rows }) : cpuReport(cpu!, { ...screen, rows, input })];
+function cpuText({ cpu }: RecordedTools, input: string, { rows, screen }: PartOptions): string[] {
+  return [cpuReport(cpu!, { ...screen, rows, input })];
 }
 
 function objectsText(
   loaded: RecordedTools,
   input: string,
-  { json, rows, screen }: PartOptions,
+  { rows, screen }: PartOptions,
   findings: Shown,
 ): string[] {
   const presence = presenceOf(input);
-  const objects = loaded.objects!;
-  if (json) return [objectsReportJson(objects, { input, rows, presence, summary: findings })];
   const noFindings = emptySummary(loaded);
-  return [objectsReport(objects, { ...screen, rows, input, presence, findings, noFindings })];
+  return [objectsReport(loaded.objects!, { ...screen, rows, input, presence, findings, noFindings })];
 }
 
 function workingSetText(
   loaded: RecordedTools,
   input: string,
-  { compat, csv, json, rows, screen }: PartOptions,
+  { compat, csv, rows, screen }: PartOptions,
   findings: Shown,
 ): Iterable<string> {
   const profile = loaded.workingset!;
   if (compat === "esan") return [esanReport(profile, processIdOf(input))];
   if (csv) return csvOf({ tool: "workingset", profile }, input);
   const presence = presenceOf(input);
-  if (json) return [workingSetReportJson(profile, input, presence, findings)];
   const noFindings = emptySummary(loaded);
   return [workingSetReport(profile, { ...screen, rows, input, presence, findings, noFindings })];
 }

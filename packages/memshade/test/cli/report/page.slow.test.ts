@@ -63,7 +63,7 @@ describe("memshade report --html", () => {
       /^memshade: page written to run\/report\.html \(\d+ KiB\)\nmemshade: open it in a browser: file:\/\/\//,
     );
     const page = await pageIn("run/report.html");
-    const { summary, tools } = JSON.parse(memshade("report", "run", "--json").stdout);
+    const { summary, tools } = JSON.parse(memshade("report", "run", "--json", "--full").stdout);
     const { totals } = tools.heap;
     expect(weight(page, "bytes").total).toBe(totals.allocatedBytes);
     expect(weight(page, "accesses").total).toBe(totals.heapAccesses);

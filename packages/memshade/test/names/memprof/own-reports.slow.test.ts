@@ -97,7 +97,7 @@ describe.skipIf(!hasRuntime)("reports of a program that allocates in libstdc++",
   });
 
   async function reportOf(file: string, ...args: readonly string[]): Promise<Report> {
-    const { stdout } = await memshade(["report", file, "--json", ...args], { cwd: folder });
+    const { stdout } = await memshade(["report", file, "--json", "--full", ...args], { cwd: folder });
     return JSON.parse(stdout) as Report;
   }
 
@@ -166,7 +166,7 @@ describe.skipIf(!hasRuntime)("reports of a program that allocates in libstdc++",
     mkdirSync(elsewhere);
     copyFileSync(profile, join(elsewhere, "profile"));
     const env = { PATH: process.env.PATH ?? "" };
-    const { stdout } = await memshade(["report", "profile", "--json"], { cwd: elsewhere, env });
+    const { stdout } = await memshade(["report", "profile", "--json", "--full"], { cwd: elsewhere, env });
     const report = JSON.parse(stdout) as Report & { notTracked: string[] };
     expect(summedUp(report)).toEqual(recordedIn(profile));
     const { buildId } = loadObject(join(folder, "texts")).object;

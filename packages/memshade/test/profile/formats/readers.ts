@@ -26,7 +26,8 @@ import { readSuppressions } from "../../../src/profile/formats/suppressions.ts";
 import type { HeapProfile } from "../../../src/profile/model/heap-profile.ts";
 import type { ProcessImage } from "../../../src/profile/model/process-image.ts";
 import { importedHeap } from "../../../src/runs/heap.ts";
-import { heapReportJsonPieces } from "../../../src/show/report/json/heap-report.ts";
+import { heapReportJson } from "../../../src/show/report/json/heap-report.ts";
+import { jsonTextPieces } from "../../../src/show/report/json/text.ts";
 import { createPaint } from "../../../src/show/report/terminal/common/paint.ts";
 import { heapReport } from "../../../src/show/report/terminal/heap/heap-report.ts";
 import { nativeStacksText } from "../../../src/show/report/terminal/stacks.ts";
@@ -60,7 +61,7 @@ const screen = { paint: createPaint(false), width: 80, isWide: false, input: "he
 function show(profile: HeapProfile | undefined): void {
   if (profile === undefined) return;
   heapReport(profile, screen);
-  for (const _ of heapReportJsonPieces(profile, { input: "heap" }));
+  for (const _ of jsonTextPieces(heapReportJson(profile, { input: "heap" })));
 }
 
 const noObjects = { find: () => ({ missing: "was not found" }), findDebugFile: () => undefined };

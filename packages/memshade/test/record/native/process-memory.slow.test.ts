@@ -37,7 +37,7 @@ describe.skipIf(!canCompile)("what a native program has in memory beside its blo
     expect(stdout).toMatch(
       /Resident +3\d\.\d MiB at the end \(peak 3\d\.\d MiB\): 55\d KiB live, 3\d\.\d MiB kept\s+free/,
     );
-    const report = JSON.parse(memshade(folder, ["report", "--json", "stay"]).stdout);
+    const report = JSON.parse(memshade(folder, ["report", "--json", "--full", "stay"]).stdout);
     expect(report.presence.memory).toEqual(memory);
     expect(runIn(join(folder, "stay")).files.measured).toBe("measured.json");
   });

@@ -6,7 +6,8 @@ import { readPprof } from "../../../src/profile/formats/pprof/read-pprof.ts";
 import type { HeapProfile } from "../../../src/profile/model/heap-profile.ts";
 import { chooseWeight } from "../../../src/show/exports/choose-weight.ts";
 import { exportedTool, writeStacks } from "../../../src/show/exports/export-formats.ts";
-import { heapReportJsonPieces } from "../../../src/show/report/json/heap-report.ts";
+import { heapReportJson } from "../../../src/show/report/json/heap-report.ts";
+import { jsonText } from "../../../src/show/report/json/text.ts";
 import { profileOfPicture, rawProfileOfPicture, reachOfPicture } from "../../heap-picture.ts";
 import { heapProfile } from "../report/arbitrary.ts";
 import { contentOf, type ReadFile, readStacks, sumsOf } from "./readers.ts";
@@ -21,8 +22,7 @@ function exported(profile: HeapProfile, format: StackFormat, by?: string): ReadF
 }
 
 function sumsOfReport(profile: HeapProfile): Record<string, number> {
-  const text = [...heapReportJsonPieces(profile, { input: "run", rows: undefined })].join("");
-  const { sites } = JSON.parse(text);
+  const { sites } = JSON.parse(jsonText(heapReportJson(profile, { input: "run" })));
   const sum = (of: (site: Record<string, number>) => number | null): number | undefined =>
     sites.some((site: Record<string, number>) => of(site) === null)
       ? undefined

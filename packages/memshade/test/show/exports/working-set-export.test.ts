@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Attribution, WorkingSetProfile } from "../../../src/profile/model/working-set/working-set.ts";
 import { exportedTool, writeStacks, writeTrace } from "../../../src/show/exports/export-formats.ts";
 import { wholeAmounts } from "../../../src/show/exports/samples.ts";
+import { jsonText } from "../../../src/show/report/json/text.ts";
 import { workingSetReportJson } from "../../../src/show/report/json/working-set-report.ts";
 import { pictureOf } from "../report/working-set-picture.ts";
 import { contentOf, readStacks, sumsOf } from "./readers.ts";
@@ -67,7 +68,7 @@ const WHOLE: WorkingSetProfile = {
 
 describe("a working set in files of other viewers", () => {
   it("has the lines of the run by the call that was going on when they were new", () => {
-    const { instances } = JSON.parse(workingSetReportJson(PLAIN, "run"));
+    const { instances } = JSON.parse(jsonText(workingSetReportJson(PLAIN, "run")));
     const read = exported(PLAIN, "pprof");
     expect(sumsOf(read)).toMatchObject({ new_space: 64 * instances[0].total.lines });
     expect(read.new_space!.filter(({ weight }) => weight > 0)).toEqual([

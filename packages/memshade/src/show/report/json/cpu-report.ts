@@ -3,11 +3,12 @@ import { sampledFunctions } from "../../../explain/analyses/sampled-functions.ts
 import { CPU_VALUES, type CpuProfile } from "../../../profile/model/cpu.ts";
 import { NONE } from "../../../profile/model/indices.ts";
 import type { SampleFrame } from "../../../profile/model/sample-profile.ts";
+import { type CutJson, RankedList } from "./text.ts";
 
-export const CPU_REPORT_VERSION = 1;
+export const CPU_REPORT_VERSION = 2;
 
 /** CPU time of a [native program](native-programs.md#cpu-time) that was recorded with `--sample`. */
-interface CpuReportJson {
+export interface CpuReportJson extends CutJson {
   /** Kind and version of the report. */
   report: "cpu";
   version: typeof CPU_REPORT_VERSION;
@@ -36,9 +37,9 @@ interface CpuReportJson {
   /** Threads by name, and their number. */
   threads: readonly { name: string; threads: number; cpuMs: number }[];
   /** Lines of the program's own code, the hottest first. */
-  places: readonly CpuPlaceJson[];
+  places: RankedList<CpuPlaceJson>;
   /** Functions, those with most time of their own first. */
-  functions: readonly { function: string; module: string | undefined; selfMs: number; totalMs: number }[];
+  functions: RankedList<{ function: string; module: string | undefined; selfMs: number; totalMs: number }>;
 }
 
 interface CpuPlaceJson {
@@ -61,11 +62,8 @@ interface CpuFrameJson extends Omit<SampleFrame, "module" | "address"> {
   address?: string | undefined;
 }
 
-/** Formats call paths by CPU time as JSON (docs/report-json.md), with more of them than the text report. */
-export function cpuReportJson(
-  profile: CpuProfile,
-  { input, rows }: { input: string; rows?: number | undefined },
-): string {
+/** Returns call paths by CPU time for JSON (docs/report-json.md), with more of them than the text report. */
+export function cpuReportJson(profile: CpuProfile, { input }: { readonly input: string }): CpuReportJson {
   const { program, command, hz, samples, lost, own, endedEarly, notTracked } = profile;
   const frameOf = (index: number): CpuFrameJson => {
     const { module, address, ...frame } = samples.frames[index]!;
@@ -77,7 +75,7 @@ export function cpuReportJson(
   };
   const cpuMs = (value: number) => Math.round((value / hz) * 1e6) / 1e3;
   const total = samples.samples.values[CPU_VALUES.samples]!.reduce((sum, value) => sum + value, 0);
-  const report: CpuReportJson = {
+  return {
     report: "cpu",
     version: CPU_REPORT_VERSION,
     input,
@@ -90,23 +88,21 @@ export function cpuReportJson(
       threads,
       cpuMs: cpuMs(value),
     })),
-    places: hotPlaces(samples, CPU_VALUES.samples)
-      .slice(0, rows)
-      .map(({ frame, value, via, paths, path }) => ({
-        cpuMs: cpuMs(value),
-        paths,
-        place: frame === NONE ? null : frameOf(frame),
-        via: via === NONE ? null : frameOf(via),
-        callers: path.slice(1).map(frameOf),
-      })),
-    functions: sampledFunctions(samples, CPU_VALUES.samples)
-      .slice(0, rows)
-      .map(({ name, module, self, total }) => ({
+    places: RankedList.of(hotPlaces(samples, CPU_VALUES.samples), ({ frame, value, via, paths, path }) => ({
+      cpuMs: cpuMs(value),
+      paths,
+      place: frame === NONE ? null : frameOf(frame),
+      via: via === NONE ? null : frameOf(via),
+      callers: path.slice(1).map(frameOf),
+    })),
+    functions: RankedList.of(
+      sampledFunctions(samples, CPU_VALUES.samples),
+      ({ name, module, self, total }) => ({
         function: name,
         module,
         selfMs: cpuMs(self),
         totalMs: cpuMs(total),
-      })),
+      }),
+    ),
   };
-  return `${JSON.stringify(report, null, 2)}\n`;
 }

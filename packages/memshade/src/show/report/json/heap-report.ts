@@ -44,15 +44,13 @@ import { type FindingJson, findingsJson } from "./findings.ts";
 import { type PresenceJson, presenceJson } from "./presence.ts";
 import { createSiteWriter, type JsonSite } from "./sites.ts";
 import { type StaticDataJson, staticDataJson } from "./static-data.ts";
-import { jsonTextPieces, LazyArray } from "./text.ts";
+import { type CutJson, RankedList } from "./text.ts";
 
 export const REPORT_SCHEMA = "memshade-report";
-export const REPORT_VERSION = 1;
+export const REPORT_VERSION = 2;
 
 export interface HeapReportJsonOptions {
   readonly input: string;
-  /** Sites to write; undefined for all. */
-  readonly rows?: number | undefined;
   /** Limits of the hot/cold classification; undefined for LLVM's. */
   readonly thresholds?: HotColdThresholds | undefined;
   /** Findings of the run; undefined if they are not written here. */
@@ -60,7 +58,7 @@ export interface HeapReportJsonOptions {
   readonly statics?: StaticsReport | undefined;
 }
 
-interface HeapReportJson {
+export interface HeapReportJson extends CutJson {
   /** Name and version of the format. */
   schema: typeof REPORT_SCHEMA;
   version: typeof REPORT_VERSION;
@@ -124,9 +122,7 @@ interface HeapReportJson {
   /** LLVM's classification of the allocation calls; null if lifetimes are not in milliseconds. */
   hotCold: HotColdJson | null;
   /** Call paths, most allocated bytes first. */
-  sites: LazyArray<JsonSite>;
-  /** Number of sites left out by `-n`. */
-  sitesOmitted: number;
+  sites: RankedList<JsonSite>;
 }
 
 /** Module of a program, or object of a native program. */
@@ -213,7 +209,7 @@ interface BlocksJson {
   /** True if the profile does not show all of them: there are at least so many. */
   atLeast: boolean;
   /** Call paths with such blocks, most bytes first. */
-  sites: LazyArray<{ stackIds: string[]; blocks: number | null; bytes: number }>;
+  sites: RankedList<{ stackIds: string[]; blocks: number | null; bytes: number }>;
 }
 
 /** Amounts removed by a suppression. */
@@ -263,7 +259,7 @@ interface HotColdJson {
   /** Limits of the classification. */
   thresholds: HotColdThresholds;
   /** Allocation calls, most bytes first. */
-  sites: readonly HotColdSiteJson[];
+  sites: RankedList<HotColdSiteJson>;
 }
 
 interface HotColdSiteJson extends TypeTotals {
@@ -284,11 +280,11 @@ interface DecidingPathJson extends TypeTotals {
   frames: readonly FrameDescription[];
 }
 
-/** Yields the report of a heap profile as JSON (docs/report-json.md), in pieces. */
-export function heapReportJsonPieces(
+/** Returns the report of a heap profile for JSON (docs/report-json.md). */
+export function heapReportJson(
   profile: HeapProfile,
-  { input, rows, thresholds = LLVM_THRESHOLDS, findings, statics }: HeapReportJsonOptions,
-): Generator<string, void, undefined> {
+  { input, thresholds = LLVM_THRESHOLDS, findings, statics }: HeapReportJsonOptions,
+): HeapReportJson {
   const { description, modules } = profile;
   const isCounted = description.counters !== "none";
   const groups = groupContexts(profile, "path");
@@ -296,8 +292,7 @@ export function heapReportJsonPieces(
     amountsOf(measure("bytes"), { heap: profile }, groups) ??
     amountsOf(measure("left"), { heap: profile }, groups);
   const ranking = rankAll(order?.values ?? new Float64Array(groups.length));
-  const shown = ranking.slice(0, rows);
-  const report: HeapReportJson = {
+  return {
     schema: REPORT_SCHEMA,
     version: REPORT_VERSION,
     input,
@@ -336,16 +331,14 @@ export function heapReportJsonPieces(
       dragged: findingOf(profile, draggedBlocks(profile)),
     },
     overTime: overTimeJson(profile),
-    staticData: statics && staticDataJson(statics, rows),
+    staticData: statics && staticDataJson(statics),
     histograms: { size: sizeHistogram(profile) ?? null, lifetime: lifetimeHistogram(profile) ?? null },
     hotCold:
       description.clock.unit === "ms" && knowsField(profile, "totalLifetime")
         ? hotColdJson(profile, thresholds)
         : null,
-    sites: mapped(shown, createSiteWriter(profile, groups)),
-    sitesOmitted: ranking.length - shown.length,
+    sites: RankedList.of(ranking, createSiteWriter(profile, groups)),
   };
-  return jsonTextPieces(report);
 }
 
 function totalsOf(profile: HeapProfile): HeapTotalsJson {
@@ -385,19 +378,12 @@ function findingOf(profile: HeapProfile, finding: BlockMeasure | undefined): Blo
     blocks: finding.lacksBlocks ? null : finding.totalBlocks,
     bytes: Math.round(finding.totalBytes),
     atLeast: finding.isLowerBound,
-    sites: mapped(rank(bytes), (group) => ({
+    sites: RankedList.of(rank(bytes), (group) => ({
       stackIds: groups.contexts[group]!.map((context) => `${profile.contexts.stackId[context]}`),
       blocks: finding.lacksBlocks ? null : blocks[group]!,
       bytes: Math.round(bytes[group]!),
     })),
   };
-}
-
-function mapped<Value>(groups: readonly number[], make: (group: number) => Value): LazyArray<Value> {
-  function* values() {
-    for (const group of groups) yield make(group);
-  }
-  return new LazyArray(values());
 }
 
 /** Includes zeros, because the sum over all sites must be the total. */
@@ -430,7 +416,7 @@ function suppressedJson({ description: { suppressed } }: HeapProfile): Suppresse
 export function hotColdJson(profile: HeapProfile, thresholds: HotColdThresholds): HotColdJson {
   return {
     thresholds,
-    sites: classifySites(profile, thresholds).map((site) => siteJson(profile, site)),
+    sites: RankedList.of(classifySites(profile, thresholds), (site) => siteJson(profile, site)),
   };
 }
 

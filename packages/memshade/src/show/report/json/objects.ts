@@ -22,17 +22,18 @@ import type { Presence } from "../../../profile/model/run.ts";
 import type { StackFrame } from "../../../profile/model/working-set/working-set.ts";
 import { type FindingJson, findingsJson } from "./findings.ts";
 import { type PresenceJson, presenceJson } from "./presence.ts";
-import { jsonText } from "./text.ts";
+import { type CutJson, RankedList } from "./text.ts";
 
 /** Report of garbage-collected objects. */
-interface ObjectsReportJson
-  extends Pick<
-    ObjectsProfile,
-    "command" | "program" | "sizes" | "fields" | "sampleBytes" | "modules" | "notTracked"
-  > {
+export interface ObjectsReportJson
+  extends CutJson,
+    Pick<
+      ObjectsProfile,
+      "command" | "program" | "sizes" | "fields" | "sampleBytes" | "modules" | "notTracked"
+    > {
   /** Name and version of the format. */
   schema: "memshade-objects-report";
-  version: 1;
+  version: 2;
   /** Run, as named on the command line. */
   input: string;
   /** Memory of the profiler, as far as known. */
@@ -46,9 +47,9 @@ interface ObjectsReportJson
   /** Objects of each module. */
   parts: readonly ObjectsPartJson[];
   /** Fields that no instruction reads. */
-  unreadFields: readonly UnreadFieldJson[];
+  unreadFields: RankedList<UnreadFieldJson>;
   /** Types of whose objects no instruction reads a field: index of the module, name and index of the type. */
-  unreadTypes: readonly { module: number; name: string; type: number; bytes: number; objects: number }[];
+  unreadTypes: RankedList<{ module: number; name: string; type: number; bytes: number; objects: number }>;
 }
 
 interface ObjectsPartJson {
@@ -63,9 +64,9 @@ interface ObjectsPartJson {
   /** Objects in use at the end; absent if none were followed. */
   inUse: Survival | undefined;
   /** Types with most bytes. */
-  types: readonly ObjectTypeJson[];
+  types: RankedList<ObjectTypeJson>;
   /** Sites with most bytes. */
-  sites: readonly ObjectSiteJson[];
+  sites: RankedList<ObjectSiteJson>;
   /** Objects over time; null if not recorded. */
   overTime: ObjectsOverTimeJson | null;
 }
@@ -129,22 +130,20 @@ interface ObjectPhaseJson {
   stack: readonly StackFrame[] | null;
 }
 
-/** Formats the garbage-collected objects of a run as JSON (docs/report-json.md). */
+/** Returns the garbage-collected objects of a run for JSON (docs/report-json.md). */
 export function objectsReportJson(
   profile: ObjectsProfile,
   options: {
     readonly input: string;
-    readonly rows: number | undefined;
     readonly presence?: Presence | undefined;
     /** Findings of the run; undefined if they are not written here. */
     readonly summary?: readonly Finding[] | undefined;
   },
-): string {
+): ObjectsReportJson {
   const { command, program, sizes, fields, sampleBytes, modules, parts, notTracked } = profile;
-  const most = options.rows ?? Number.POSITIVE_INFINITY;
-  const report: ObjectsReportJson = {
+  return {
     schema: "memshade-objects-report",
-    version: 1,
+    version: 2,
     input: options.input,
     command,
     program,
@@ -168,20 +167,17 @@ export function objectsReportJson(
         followed: samples.site.length,
         settled: samples.settled,
         inUse: wholeSurvival(part),
-        types: types
-          .toSorted(bySize)
-          .slice(0, most)
-          .map((type) => ({ ...type, inUse: byType.get(type.index) })),
-        sites: sites
-          .map((site, index) => ({ ...site, inUse: bySite.get(index) }))
-          .sort(bySize)
-          .slice(0, most),
+        types: RankedList.of(types.toSorted(bySize), (type) => ({ ...type, inUse: byType.get(type.index) })),
+        sites: RankedList.of(
+          sites.map((site, index) => ({ ...site, inUse: bySite.get(index) })).sort(bySize),
+          (site) => site,
+        ),
         overTime: overTimeJson(part),
       };
     }),
-    unreadFields: unreadFields(profile)
-      .slice(0, most)
-      .map(({ part, name, type, each, bytes, objects, written, isOfLanguage }) => ({
+    unreadFields: RankedList.of(
+      unreadFields(profile),
+      ({ part, name, type, each, bytes, objects, written, isOfLanguage }) => ({
         module: part.module,
         name,
         type,
@@ -190,18 +186,16 @@ export function objectsReportJson(
         objects,
         written,
         isOfLanguage,
-      })),
-    unreadTypes: unreadTypes(profile)
-      .slice(0, most)
-      .map(({ part, type }) => ({
-        module: part.module,
-        name: typeName(type),
-        type: type.index,
-        bytes: type.bytes,
-        objects: type.objects,
-      })),
+      }),
+    ),
+    unreadTypes: RankedList.of(unreadTypes(profile), ({ part, type }) => ({
+      module: part.module,
+      name: typeName(type),
+      type: type.index,
+      bytes: type.bytes,
+      objects: type.objects,
+    })),
   };
-  return jsonText(report);
 }
 
 /** Returns objects over time, with phases and the sites of contexts; null if not recorded. */

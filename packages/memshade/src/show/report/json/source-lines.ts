@@ -1,25 +1,18 @@
 import type { SourceTable } from "../../../explain/source/source-table.ts";
 import type { SourceReader } from "../terminal/common/source-report.ts";
-
-export interface SourceLinesJsonOptions {
-  /** Name of the profile as the user typed it. */
-  readonly input: string;
-  readonly rows?: number | undefined;
-}
+import { type CutJson, RankedList } from "./text.ts";
 
 /** Source lines with the figures of one tool. Only this report has text of source files. */
-interface SourceLinesReportJson {
+interface SourceLinesReportJson extends CutJson {
   /** Name and version of the format. */
   schema: "memshade-source-lines";
-  version: 2;
+  version: 3;
   /** Run, as named on the command line. */
   input: string;
   /** Tool: "heap", "waste", "workingset" or "objects". */
   tool: string;
   /** Lines, those with the largest part of any figure first. */
-  lines: readonly SourceLineJson[];
-  /** Number of lines left out by `-n`. */
-  omitted: number;
+  lines: RankedList<SourceLineJson>;
 }
 
 /** Line with its [measures](glossary.md#measures), by their words, if the run has them by location. */
@@ -33,27 +26,26 @@ interface SourceLineJson {
 }
 
 /**
- * Formats a tool's figures of source lines as JSON, each line with its text if the file was found
+ * Returns a tool's figures of source lines for JSON, each line with its text if the file was found
  * (docs/report-json.md).
+ *
+ * @param input run, as named on the command line
  */
 export function sourceLinesJson(
   { tool, columns, lines }: SourceTable,
   read: SourceReader,
-  { input, rows }: SourceLinesJsonOptions,
-): string {
-  const shown = lines.slice(0, rows);
-  const document: SourceLinesReportJson = {
+  input: string,
+): SourceLinesReportJson {
+  return {
     schema: "memshade-source-lines",
-    version: 2,
+    version: 3,
     input,
     tool,
-    lines: shown.map(({ file, line, values }) => ({
+    lines: RankedList.of(lines, ({ file, line, values }) => ({
       file,
       line,
       ...Object.fromEntries(columns.map(({ key }, index) => [key, values[index] ?? null])),
       text: read(file)?.[line - 1] ?? null,
     })),
-    omitted: lines.length - shown.length,
   };
-  return `${JSON.stringify(document, null, 2)}\n`;
 }

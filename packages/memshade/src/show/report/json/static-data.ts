@@ -1,4 +1,5 @@
 import type { StaticObject, StaticsReport } from "../../../explain/analyses/statics.ts";
+import { RankedList } from "./text.ts";
 
 /** Accessed static data. */
 export interface StaticDataJson
@@ -6,9 +7,7 @@ export interface StaticDataJson
   /** True if counters may have overflowed: there may have been more accesses. */
   readonly accessesAtLeast?: true;
   /** Objects, the most accessed first. */
-  readonly objects: readonly StaticObjectJson[];
-  /** Number of objects left out by `-n`. */
-  readonly objectsOmitted: number;
+  readonly objects: RankedList<StaticObjectJson>;
 }
 
 /** Variable, literal, unnamed stretch of data, or a few bytes that several of them share. */
@@ -27,9 +26,8 @@ interface StaticObjectJson
 }
 
 /** Returns static data as a part of the heap's report (docs/report-json.md). */
-export function staticDataJson(statics: StaticsReport, rows: number | undefined): StaticDataJson {
+export function staticDataJson(statics: StaticsReport): StaticDataJson {
   const { bytes, untouchedBytes, unreadBytes, accesses, elsewhere, atLeast, objects } = statics;
-  const shown = objects.slice(0, rows);
   return {
     bytes,
     untouchedBytes,
@@ -37,8 +35,7 @@ export function staticDataJson(statics: StaticsReport, rows: number | undefined)
     accesses,
     ...(atLeast ? { accessesAtLeast: true as const } : {}),
     elsewhere,
-    objects: shown.map(staticObjectJson),
-    objectsOmitted: objects.length - shown.length,
+    objects: RankedList.of(objects, staticObjectJson),
   };
 }
 

@@ -6,12 +6,13 @@ import type { Presence } from "../../../profile/model/run.ts";
 import type { WasteFile, WasteObjects, WasteType, WasteUnreadField } from "../../../profile/model/waste.ts";
 import { type FindingJson, findingsJson } from "./findings.ts";
 import { type PresenceJson, presenceJson } from "./presence.ts";
+import { type CutJson, RankedList } from "./text.ts";
 
 /** Waste of a run, with its findings. */
-interface WasteReportJson extends Pick<WasteFile, "command" | "options" | "notTracked"> {
+export interface WasteReportJson extends CutJson, Pick<WasteFile, "command" | "options" | "notTracked"> {
   /** Name and version of the format. */
   schema: "memshade-waste-report";
-  version: 1;
+  version: 2;
   /** Run, as named on the command line. */
   input: string;
   /** Memory of the profiler, as far as known. */
@@ -24,13 +25,11 @@ interface WasteReportJson extends Pick<WasteFile, "command" | "options" | "notTr
   /** Findings of the run; absent within the report of several tools. */
   summary: readonly FindingJson[] | undefined;
   /** Sites that waste memory operations, the costliest first. */
-  findings: readonly WasteFindingJson[];
-  /** Number of findings left out by `-n`. */
-  findingsOmitted: number;
+  findings: RankedList<WasteFindingJson>;
   /** Usually harmless waste that is no finding: kind, bytes and number of sites. */
   folded: readonly { readonly what: string; readonly bytes: number; readonly sites: number }[];
   /** Use of blocks, with `--objects`. */
-  objects: readonly WasteObjectsJson[] | undefined;
+  objects: RankedList<WasteObjectsJson> | undefined;
 }
 
 interface WasteFindingJson extends Omit<WasteFinding, "library" | "object" | "also"> {
@@ -57,22 +56,20 @@ interface WasteObjectsJson extends WasteObjects {
   order?: Omit<FieldOrder, "hot"> & { readonly hot: readonly (string | undefined)[] };
 }
 
-/** Formats the waste of a run as JSON: totals and findings (docs/report-json.md). */
+/** Returns the waste of a run for JSON: totals and findings (docs/report-json.md). */
 export function wasteReportJson(
   file: WasteFile,
   options: {
     input: string;
-    rows: number | undefined;
     presence?: Presence | undefined;
     /** Findings of the run; undefined if they are not written here. */
     summary?: readonly Finding[] | undefined;
   },
-): string {
+): WasteReportJson {
   const { findings, folded } = wasteFindings(file);
-  const shown = findings.slice(0, options.rows ?? findings.length);
-  const report: WasteReportJson = {
+  return {
     schema: "memshade-waste-report",
-    version: 1,
+    version: 2,
     input: options.input,
     command: file.command,
     presence: presenceJson(options.presence),
@@ -82,12 +79,11 @@ export function wasteReportJson(
     notTracked: file.notTracked,
     totals: isRecorded(file) ? file.totals : null,
     summary: options.summary && findingsJson(options.summary),
-    findings: shown.map(findingJson),
-    findingsOmitted: findings.length - shown.length,
+    findings: RankedList.of(findings, findingJson),
     folded,
     objects:
       file.objects &&
-      objectsByPlace(file.objects).map((site) => {
+      RankedList.of(objectsByPlace(file.objects), (site) => {
         const order = fieldOrder(site);
         return {
           ...site,
@@ -95,7 +91,6 @@ export function wasteReportJson(
         };
       }),
   };
-  return `${JSON.stringify(report, null, 2)}\n`;
 }
 
 function findingJson({ object, also, ...finding }: WasteFinding): WasteFindingJson {

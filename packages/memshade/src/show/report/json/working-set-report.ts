@@ -8,11 +8,12 @@ import type {
 import { type FindingJson, findingsJson } from "./findings.ts";
 import { type CurvesJson, localityJson } from "./locality.ts";
 import { type PresenceJson, presenceJson } from "./presence.ts";
+import type { CutJson } from "./text.ts";
 
-export const WORKING_SET_REPORT_VERSION = 1;
+export const WORKING_SET_REPORT_VERSION = 2;
 
 /** Report of a working set: the run's workingset.json, with phases and curves. */
-interface WorkingSetReportJson extends Omit<WorkingSetProfile, "version" | "instances"> {
+export interface WorkingSetReportJson extends CutJson, Omit<WorkingSetProfile, "version" | "instances"> {
   /** Kind and version of the report; `schema` is that of workingset.json. */
   report: "working-set";
   version: typeof WORKING_SET_REPORT_VERSION;
@@ -33,14 +34,14 @@ interface WorkingSetInstanceJson extends InstanceWorkingSet {
   curves?: CurvesJson;
 }
 
-/** Formats the profile with derived data: phases and curves (docs/report-json.md). */
+/** Returns the profile for JSON with derived data: phases and curves (docs/report-json.md). */
 export function workingSetReportJson(
   profile: WorkingSetProfile,
   input: string,
   presence?: Presence,
   summary?: readonly Finding[],
-): string {
-  const report: WorkingSetReportJson = {
+): WorkingSetReportJson {
+  return {
     ...profile,
     report: "working-set",
     version: WORKING_SET_REPORT_VERSION,
@@ -53,5 +54,4 @@ export function workingSetReportJson(
       ...(instance.locality === undefined ? {} : { curves: localityJson(instance.locality) }),
     })),
   };
-  return `${JSON.stringify(report, null, 2)}\n`;
 }

@@ -7,7 +7,8 @@ import { memprofHeapProfile } from "../../../../src/names/memprof/heap.ts";
 import { readRawDumps, writeRaw } from "../../../../src/profile/formats/memprof-raw/index.ts";
 import { blockMib } from "../../../../src/profile/model/mib.ts";
 import type { RawProfile } from "../../../../src/profile/model/raw-profile.ts";
-import { heapReportJsonPieces } from "../../../../src/show/report/json/heap-report.ts";
+import { heapReportJson } from "../../../../src/show/report/json/heap-report.ts";
+import { jsonText } from "../../../../src/show/report/json/text.ts";
 import { createPaint } from "../../../../src/show/report/terminal/common/paint.ts";
 import { heapReport } from "../../../../src/show/report/terminal/heap/heap-report.ts";
 import { rawProfile } from "../../../profile/formats/memprof-raw/arbitrary.ts";
@@ -56,8 +57,8 @@ interface Json {
 }
 
 async function rowsOf(...processes: readonly RawProfile[]): Promise<Json["sites"]> {
-  const pieces = heapReportJsonPieces(await profileOf(...processes), { input: file });
-  return (JSON.parse([...pieces].join("")) as Json).sites;
+  const report = heapReportJson(await profileOf(...processes), { input: file });
+  return (JSON.parse(jsonText(report)) as Json).sites;
 }
 
 const pathsOf = (rows: Json["sites"]) => rows.map(({ stack }) => stack.map((frame) => frame.function));

@@ -52,7 +52,7 @@ describe.skipIf(!canCompile)("a program with known shares of its CPU time", () =
   beforeAll(() => {
     const program = compileProgram("sampled.c");
     ended = memshade("run", "--quiet", "--sample", "397hz", "--out", out, program);
-    report = JSON.parse(memshade("report", out, "--tool", "cpu", "--json").stdout);
+    report = JSON.parse(memshade("report", out, "--tool", "cpu", "--json", "--full").stdout);
   });
 
   it("ends as it would alone", () => {

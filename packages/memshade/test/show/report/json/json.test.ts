@@ -6,16 +6,22 @@ import type { HeapProfile } from "../../../../src/profile/model/heap-profile.ts"
 import { MIB_FIELDS } from "../../../../src/profile/model/mib-fields.ts";
 import {
   type HeapReportJsonOptions,
-  heapReportJsonPieces,
+  heapReportJson as reportOf,
 } from "../../../../src/show/report/json/heap-report.ts";
-import { jsonText, jsonTextPieces, LazyArray } from "../../../../src/show/report/json/text.ts";
+import {
+  bounded,
+  firstRows,
+  jsonText,
+  jsonTextPieces,
+  RankedList,
+} from "../../../../src/show/report/json/text.ts";
 import { profileOfPicture, rawProfileOfPicture } from "../../../heap-picture.ts";
 import { topJsonOf } from "../../../support/ranked.ts";
 import { heapProfile } from "../arbitrary.ts";
 import { DATABASE } from "../pictures.ts";
 
 const heapReportJson = (profile: HeapProfile, options: HeapReportJsonOptions) =>
-  [...heapReportJsonPieces(profile, options)].join("");
+  [...jsonTextPieces(reportOf(profile, options))].join("");
 
 const input = "memshade.out/app.1";
 const top = { by: "bytes", rows: 3 } as const;
@@ -34,7 +40,7 @@ describe("the report as JSON", () => {
   const json = JSON.parse(heapReportJson(profileOfPicture(DATABASE), { input }));
 
   it("names its schema and version", () => {
-    expect(json).toMatchObject({ schema: "memshade-report", version: 1, input, program: "app" });
+    expect(json).toMatchObject({ schema: "memshade-report", version: 2, input, program: "app" });
   });
 
   it("has MemProf's fields in camelCase and ours beside them, a site per call path", () => {
@@ -122,15 +128,56 @@ describe("the report as JSON", () => {
       absent: undefined,
       deeper: { down: { list: array(values), nothing: {} } },
     });
-    const pieces = jsonTextPieces(withArrays((items) => new LazyArray(items)));
+    const pieces = jsonTextPieces(withArrays((items) => RankedList.of(items, (item) => item)));
     expect([...pieces].join("")).toBe(jsonText(withArrays((items) => items)));
     const many = Array.from({ length: 50_000 }, (_, index) => ({ index }));
-    expect([...jsonTextPieces({ many: new LazyArray(many) })].length).toBeGreaterThan(10);
+    expect([...jsonTextPieces({ many: RankedList.of(many, (item) => item) })].length).toBeGreaterThan(10);
   });
 
-  it("limits its sites only on request, and says so", () => {
-    expect(json.sitesOmitted).toBe(0);
-    expect(JSON.parse(heapReportJson(profileOfPicture(DATABASE), { input, rows: 2 })).sitesOmitted).toBe(7);
+  it("has the first rows of each ranking on request, and says how many it left out", () => {
+    expect(json.omitted).toBeUndefined();
+    const first = JSON.parse(jsonText(firstRows(reportOf(profileOfPicture(DATABASE), { input }), 2)));
+    expect(first.sites).toEqual(json.sites.slice(0, 2));
+    expect(first.omitted.sites).toBe(json.sites.length - 2);
+    expect(first.modules).toEqual(json.modules);
+  });
+
+  it("is whole where it has room", () => {
+    const report = reportOf(profileOfPicture(DATABASE), { input });
+    expect(jsonText(bounded(report)).length).toBeLessThanOrEqual(65_536);
+    expect(JSON.parse(jsonText(bounded({ few: [1, 2], rows: RankedList.of([3, 4], (row) => row) })))).toEqual(
+      { few: [1, 2], rows: [3, 4] },
+    );
+  });
+
+  it("has at most 64 KiB, whatever is in it, and counts the values that are left out", () => {
+    const anything = fc.letrec((tie) => ({
+      value: fc.oneof(
+        { maxDepth: 4 },
+        fc.string({ maxLength: 3000 }),
+        fc.double({ noNaN: true, noDefaultInfinity: true }),
+        fc.constant(null),
+        fc.array(fc.nat(), { maxLength: 20_000, size: "max" }),
+        fc.array(tie("value"), { maxLength: 100 }),
+        fc.dictionary(fc.constantFrom("a", "b", "c"), tie("value")),
+      ),
+    })).value;
+    fc.assert(
+      fc.property(
+        fc.array(anything, { maxLength: 50 }),
+        fc.array(fc.record({ name: fc.string({ maxLength: 2000 }), stack: fc.array(anything) }), {
+          maxLength: 200,
+        }),
+        (others, rows) => {
+          const report = { others, rows: RankedList.of(rows, (row) => row) };
+          const shorter = JSON.parse(jsonText(bounded(report)));
+          expect(jsonText(bounded(report)).length).toBeLessThanOrEqual(65_536);
+          expect(shorter.rows.length + (shorter.omitted?.rows ?? 0)).toBe(rows.length);
+          expect(shorter.others.length + (shorter.omitted?.others ?? 0)).toBe(others.length);
+        },
+      ),
+      { numRuns: 30 },
+    );
   });
 });
 

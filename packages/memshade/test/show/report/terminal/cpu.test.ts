@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { hotPlaces } from "../../../../src/explain/analyses/cpu.ts";
 import { cpuReportJson } from "../../../../src/show/report/json/cpu-report.ts";
+import { firstRows, jsonText } from "../../../../src/show/report/json/text.ts";
 import { createPaint } from "../../../../src/show/report/terminal/common/paint.ts";
 import { cpuReport } from "../../../../src/show/report/terminal/cpu.ts";
 import { cpuPictureOf } from "../cpu-picture.ts";
@@ -66,10 +67,10 @@ describe("the report on CPU time", () => {
   });
 
   it("has a twin in JSON, with the same figures", () => {
-    const report = JSON.parse(cpuReportJson(PROFILE, { input: "run", rows: 1 }));
+    const report = JSON.parse(jsonText(firstRows(cpuReportJson(PROFILE, { input: "run" }), 1)));
     expect(report).toMatchObject({
       report: "cpu",
-      version: 1,
+      version: 2,
       program: "app",
       totals: { samples: 6, hz: 100, cpuMs: 60, lost: 0, own: 0, endedEarly: 0 },
       threads: [

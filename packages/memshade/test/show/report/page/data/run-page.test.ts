@@ -5,7 +5,8 @@ import { runFindings } from "../../../../../src/explain/findings/run-findings.ts
 import type { HeapProfile } from "../../../../../src/profile/model/heap-profile.ts";
 import { HeapProfileBuilder } from "../../../../../src/profile/model/heap-profile-builder.ts";
 import { blockMib } from "../../../../../src/profile/model/mib.ts";
-import { heapReportJsonPieces } from "../../../../../src/show/report/json/heap-report.ts";
+import { heapReportJson } from "../../../../../src/show/report/json/heap-report.ts";
+import { jsonText } from "../../../../../src/show/report/json/text.ts";
 import { packed } from "../../../../../src/show/report/page/data/encode.ts";
 import { headOfRun } from "../../../../../src/show/report/page/data/head.ts";
 import type { PageData } from "../../../../../src/show/report/page/data/page-data.ts";
@@ -46,7 +47,7 @@ const nativeHeap = () =>
 describe("the page of a run", () => {
   it("has the sums that --json prints, for every context and in all", () => {
     const heap = heapOf(DATABASE);
-    const json = JSON.parse([...heapReportJsonPieces(heap, { input: "run" })].join(""));
+    const json = JSON.parse(jsonText(heapReportJson(heap, { input: "run" })));
     const page = pageOfHeap(heap);
     expect(weight(page, "bytes").total).toBe(json.totals.allocatedBytes);
     expect(weight(page, "blocks").total).toBe(json.totals.allocations);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { runFindings } from "../../../../../src/explain/findings/run-findings.ts";
 import { objectsReportJson } from "../../../../../src/show/report/json/objects.ts";
+import { jsonText } from "../../../../../src/show/report/json/text.ts";
 import { createPaint } from "../../../../../src/show/report/terminal/common/paint.ts";
 import { objectsReport } from "../../../../../src/show/report/terminal/objects/objects-report.ts";
 import { someObjects } from "../../../../objects-picture.ts";
@@ -61,7 +62,7 @@ describe("the report of objects", () => {
   });
 
   it("says the same as JSON", () => {
-    const json = JSON.parse(objectsReportJson(profile, { input: "run", rows: undefined }));
+    const json = JSON.parse(jsonText(objectsReportJson(profile, { input: "run" })));
     expect(json.totals).toEqual({ objects: 1010, bytes: 20_120, types: 2, sites: 2 });
     expect(json.parts[0].types[0].inUse).toMatchObject({ bytes: 8000, objects: 500, followed: 1 });
     expect(json.unreadFields[0]).toMatchObject({

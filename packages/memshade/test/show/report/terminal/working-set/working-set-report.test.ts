@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { findPhases } from "../../../../../src/explain/analyses/working-set.ts";
 import { readWorkingSet } from "../../../../../src/profile/model/working-set/read-working-set.ts";
+import { jsonText } from "../../../../../src/show/report/json/text.ts";
 import { workingSetCsv } from "../../../../../src/show/report/json/working-set-csv.ts";
 import { workingSetReportJson } from "../../../../../src/show/report/json/working-set-report.ts";
 import { createPaint } from "../../../../../src/show/report/terminal/common/paint.ts";
@@ -219,7 +220,7 @@ describe("locality", () => {
   });
 
   it("is in the JSON report, with units", () => {
-    const [{ curves }] = JSON.parse(workingSetReportJson(profile, "run")).instances;
+    const [{ curves }] = JSON.parse(jsonText(workingSetReportJson(profile, "run"))).instances;
     expect(curves).toMatchObject({ method: "SHARDS", rate: 1, references: 10_000, lines: 1000 });
     const at = (lines: number) => curves.missRatio.find((point: { lines: number }) => point.lines === lines);
     expect(at(512)).toEqual({ lines: 512, bytes: 32_768, missRatio: 1 });
@@ -245,7 +246,7 @@ describe("workingset.json", () => {
   });
 
   it("is what the JSON report says, with phases", () => {
-    const report = JSON.parse(workingSetReportJson(TWO_PHASES, "run"));
+    const report = JSON.parse(jsonText(workingSetReportJson(TWO_PHASES, "run")));
     expect(report).toMatchObject({ report: "working-set", version: 1, unit: "accesses", lineBytes: 64 });
     expect(report.instances[0].phases).toHaveLength(2);
     expect(report.instances[0].levels[0].counts.lines).toEqual([16, 16, 16, 16, 1, 1, 1, 1]);
