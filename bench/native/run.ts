@@ -7,7 +7,7 @@
  * of
  * rewriting alone, and of the tool's code without memshade around it. `--who`: with the owners of a working set. `--apart`: with the
  * programs that
- * are measured only before a release. `--peers`: heaptrack and Valgrind's DHAT, if installed, once each. `--write`: includes `--apart`,
+ * are measured only before a release. `--peers`: heaptrack, Valgrind's DHAT and memcheck, if installed, once each. `--write`: includes `--apart`,
  * writes a section of
  * NATIVE.md next to this folder, and without a tool the mean to docs/costs.md.
  */
@@ -29,6 +29,7 @@ const MEMSHADE = [process.execPath, join(ROOT, "packages/memshade/bin/memshade.j
 const PEERS: Readonly<Record<string, readonly string[]>> = {
   heaptrack: ["heaptrack", "--record-only", "-o", "out"],
   DHAT: ["valgrind", "--tool=dhat", "--dhat-out-file=out"],
+  memcheck: ["valgrind", "--leak-check=full", "--log-file=out"],
 };
 
 const TOOLS = { heap: "heap", waste: "waste", workingset: "working-set" } as const;
@@ -212,7 +213,7 @@ try {
   console.log(text);
   if (values.write) {
     const name = tool === undefined ? "Allocations" : `--tool ${tool}${values.who ? " --who" : ""}`;
-    const peers = values.peers ? " Heaptrack and DHAT ran once." : "";
+    const peers = values.peers ? " The other tools ran once." : "";
     writeSection(name, `${machine()} Pairs: ${values.pairs}.${peers}\n\n${text}`);
     if (tool === undefined)
       writeBetweenMarks(

@@ -1,5 +1,5 @@
 // Builds all files that are not in the repository: the code that runs inside profiled modules, then dist/ with the code for Node and web
-// pages, the report page without its data, and the types of each entry.
+// pages, the report page without its data, the types of each entry, and the JSON Schemas of reports.
 import { copyFileSync, rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
@@ -14,6 +14,8 @@ const { writeReportPage } = await import("./report-page.ts");
 await writeReportPage();
 const { writeTypes } = await import("./write-types.ts");
 writeTypes();
+const { writeJsonSchemas } = await import("./report-json-page.ts");
+writeJsonSchemas();
 const { writeNotices } = await import("./third-party.ts");
 writeNotices();
 // The package includes the licence of the repository.

@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
+import { type JsonSchema, JsonSchemas } from "./json-schemas.ts";
 
 const SOURCE = fileURLToPath(new URL("../src/", import.meta.url));
 
@@ -68,6 +69,32 @@ export class DeclaredTypes {
       );
     }
     return parts.join("\n\n");
+  }
+
+  /**
+   * Returns the schema of a document, named by its member `schema` or `report`; undefined for a type with neither.
+   */
+  schemaOf(file: string, name: string): { readonly name: string; readonly schema: JsonSchema } | undefined {
+    const symbol = this.#symbol(file, name);
+    const type = this.#checker.getDeclaredTypeOfSymbol(symbol);
+    const literalOf = (member: string) => {
+      const property = type.getProperty(member);
+      const value = property && this.#checker.getTypeOfSymbol(property);
+      return value?.isStringLiteral() ? value.value : undefined;
+    };
+    const report = literalOf("report");
+    const id = report === undefined ? literalOf("schema") : `memshade-${report}-report`;
+    if (id === undefined) return undefined;
+    const schemas = new JsonSchemas({
+      checker: this.#checker,
+      named: (each) => this.#named(each),
+      elementOf: (each) => this.#elementOf(each),
+      meaningOf: (member) => {
+        const owner = docOwner(member);
+        return owner === undefined ? "" : docText(owner);
+      },
+    });
+    return { name: id, schema: schemas.document(symbol, id) };
   }
 
   /** Returns the variants of a union that differ in the literal `key`, each with the rows of its own members. */

@@ -1,13 +1,34 @@
-import { readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { KINDS } from "../src/explain/findings/index.ts";
 import { DeclaredTypes } from "./declared-types.ts";
 
+const SCHEMAS = new URL("../dist/schemas/", import.meta.url);
 const TEMPLATE = new URL("report-json-page.template", import.meta.url);
 
 /** Line of the template that becomes the table of a type: file below `src`, name of the type. */
 const DIRECTIVE = /^\{\{(\S+) (\w+)\}\}$/;
 const FINDINGS = { file: "explain/findings/index.ts", name: "Finding" };
 const FOUND = { file: "explain/findings/finding-kind.ts", name: "Found" };
+
+/**
+ * Writes the JSON Schema of each document that the page describes and that names its schema, as dist/schemas/NAME.json.
+ * Definitions in a schema have the names of the page's tables.
+ */
+export function writeJsonSchemas(): void {
+  const declared = readFileSync(TEMPLATE, "utf8")
+    .split("\n")
+    .flatMap((line) => {
+      const [, file, name] = DIRECTIVE.exec(line) ?? [];
+      return file === undefined || name === undefined ? [] : [{ file, name }];
+    });
+  const types = new DeclaredTypes(declared.map(({ file }) => file));
+  mkdirSync(SCHEMAS, { recursive: true });
+  for (const { file, name } of declared) {
+    const found = types.schemaOf(file, name);
+    if (found !== undefined)
+      writeFileSync(new URL(`${found.name}.json`, SCHEMAS), `${JSON.stringify(found.schema, null, 2)}\n`);
+  }
+}
 
 /** Returns docs/report-json.md: the template, with tables of the declared types. */
 export function reportJsonPage(): string {

@@ -25,8 +25,8 @@ beforeAll(async () => {
   expect(code).toBe(0);
 });
 
-async function report(form: string): Promise<string> {
-  const { code, stdout } = await memshade(["report", "--tool", "workingset", form, "all"], { cwd });
+async function report(...forms: string[]): Promise<string> {
+  const { code, stdout } = await memshade(["report", "--tool", "workingset", ...forms, "all"], { cwd });
   expect(code).toBe(0);
   return stdout;
 }
