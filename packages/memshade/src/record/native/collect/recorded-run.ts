@@ -57,6 +57,7 @@ const WASTE_READER: ToolReader = {
         program.tool?.options.contexts === true
           ? callersOf(memory, places, context)
           : callAt(places, originalOf(context)),
+      pathOf: (node) => callersOf(memory, places, node),
     });
     return {
       modules,

@@ -1,4 +1,4 @@
-import { decode, FLAGS, FLOW, INSTRUCTION_POINTER, Instruction } from "../../../../code/x64/decode/index.ts";
+import { decode, FLAGS, FLOW, hasTarget, INSTRUCTION_POINTER, Instruction } from "../../../../code/x64/decode/index.ts";
 import { place, RAX, RBP, RDI, type Register, RSI, RSP } from "../../../../code/x64/index.ts";
 import { int32 } from "../../../../code/x64/operands.ts";
 import type { FilePlan, NativeTool, NativeToolOptions, PlannedFile } from "../../native-tool.ts";
@@ -24,6 +24,7 @@ import {
   STRING_SLOTS,
   TABLES_END,
 } from "./layout.ts";
+import { LoopLoads } from "./loop-loads.ts";
 import { STRING } from "./routines/string-routine.ts";
 import { MOST_BYTES, returnsLength } from "./routines/system-calls.ts";
 import { SampledFunctions } from "./sampled-functions.ts";
@@ -149,7 +150,7 @@ function countRun(
 }
 
 /** Version of all inserted code. Change it with each change of that code. */
-const KEY = "12";
+const KEY = "14";
 
 export function nativeWaste(options: NativeToolOptions = {}): NativeTool {
   const { includeStack = false, compat, contexts = false } = options;
@@ -387,6 +388,11 @@ export class WastePlan {
   readonly #isByPath: boolean;
   #sampled: SampledFunctions | undefined;
   readonly #frameEnds = new FrameEnds(this.#frames);
+  readonly #loopLoads: LoopLoads;
+  /** Slots of the blocks that bound the entries of loops. */
+  readonly #entrySlots = new Map<number, number>();
+  /** Slots of loads in loops, by instruction. */
+  readonly #loopSlots = new Map<number, number>();
 
   /** @param place reserves the slots; called once, when the first block is planned */
   constructor(place: GivePlace = () => ({ from: ARENA, to: SLOTS_END }), options: NativeToolOptions = {}) {
@@ -394,6 +400,9 @@ export class WastePlan {
     this.#isByPath = options.contexts === true;
     this.#routines = new ColdRoutines(this.#common);
     this.#place = place;
+    this.#loopLoads = new LoopLoads(
+      ({ code, firsts }, block) => this.#accesses(code, firsts[block], firsts[block + 1]).length > 0,
+    );
     this.plan = Object.defineProperty((block: BlockView) => this.#planBlock(block), "common", {
       get: () => this.#routines.bytes,
     });
@@ -405,10 +414,12 @@ export class WastePlan {
 
   /** Returns the notes on all blocks planned so far; `readNotes` reads them. */
   notes(): Uint8Array {
-    return this.#sites.write({ from: this.#from, to: this.#next, unplaced: this.#unplaced });
+    const placed = { from: this.#from, to: this.#next, unplaced: this.#unplaced };
+    return this.#sites.write(placed, { entries: this.#entrySlots, loads: this.#loopSlots });
   }
 
-  #planBlock({ code, first, last, live }: BlockView): readonly Insertion[] {
+  #planBlock(view: BlockView): readonly Insertion[] {
+    const { code, graph, block, first, last, live } = view;
     this.#sampled ??= new SampledFunctions(code);
     if (this.#to === 0) {
       const { from, to } = this.#place(this.#mostSlots(code) * SLOT_BYTES);
@@ -422,7 +433,8 @@ export class WastePlan {
       const end = this.#common.isStackFollowed ? this.#frameEnds.at(code, i) : undefined;
       if (end !== undefined) calls.push(frameEndCode(end, i, (live[i - first] & FLAGS) !== 0, this.#common));
     }
-    if (found.length === 0) return calls;
+    const isEntry = !this.#isByPath && this.#loopLoads.isEntry(graph, block);
+    if (found.length === 0 && !isEntry) return calls;
     const stores = found.filter(isStore).length;
     const isSampled = this.#isByPath || this.#sampled.has(first);
     const slots = blockSlots(isSampled) + STORE_SLOTS * stores + sum(found, loadSlots);
@@ -430,7 +442,8 @@ export class WastePlan {
       this.#unplaced += found.length;
       return calls;
     }
-    const insertions = this.#insert(code, { first, last, live }, { found, stores, isSampled });
+    if (isEntry && !isSampled) this.#entrySlots.set(block, this.#next);
+    const insertions = this.#insert(view, { found, stores, isSampled });
     return inOrder([...insertions, ...calls]);
   }
 
@@ -441,6 +454,8 @@ export class WastePlan {
     for (let i = 0, starts = true; i < code.count; i++) {
       if (starts || (code.traits[i] & TRAIT.leader) !== 0) hasAccess = false;
       starts = code.flows[i] !== FLOW.next && code.flows[i] !== FLOW.systemCall;
+      // A loop may need the runs of a block without accesses.
+      if (hasTarget(code.flows[i]) && code.targets[i] <= code.offsets[i]) slots += BLOCK_SLOTS;
       if ((code.traits[i] & TRAIT.access) === 0 && !isStringInstruction(code, i)) continue;
       slots += STORE_SLOTS + (isStringInstruction(code, i) ? STRING_SLOTS : LOAD_SLOTS);
       slots += hasAccess ? 0 : blockSlots(this.#isByPath || this.#sampled?.has(i) === true);
@@ -474,8 +489,7 @@ export class WastePlan {
   }
 
   #insert(
-    code: Code,
-    { first, last, live }: Omit<BlockView, "code">,
+    { code, graph, block, first, last, live }: BlockView,
     { found, stores, isSampled }: { found: readonly FoundAccess[]; stores: number; isSampled: boolean },
   ): Insertion[] {
     const blockSlot = this.#take(blockSlots(isSampled));
@@ -504,6 +518,13 @@ export class WastePlan {
         blockSlot,
         isSampled,
       });
+      if (kind === "load" && !isSampled) {
+        const inLoop = this.#loopLoads.at(graph, block, i, instruction);
+        if (inLoop !== undefined) {
+          this.#loopSlots.set(i, access.loadSlot);
+          this.#sites.addLoop(inLoop);
+        }
+      }
       if (string !== 0) return stringCode(access, string, i, this.#routines);
       const { insertion, words } = accessCode(access, i, this.#routines);
       knownPlaces.keep(words, instruction, access.next);
