@@ -2,11 +2,7 @@ import type { ObjectFile } from "../code/objects/index.ts";
 import { entryOf } from "../ground/bytes/entries.ts";
 import { nativeBlockTypes } from "../names/symbolize/block-types.ts";
 import type { HeapProfile, TypeHoles } from "../profile/model/heap-profile.ts";
-import {
-  type IndexIntoContextTable,
-  type IndexIntoModuleTable,
-  NONE,
-} from "../profile/model/indices.ts";
+import { type IndexIntoContextTable, type IndexIntoModuleTable, NONE } from "../profile/model/indices.ts";
 import { framesOfContext } from "../profile/model/stacks.ts";
 import { LIKELY_RULES } from "../profile/model/waste.ts";
 import { savedByOrder } from "../record/tools/waste/read/blocks-of-paths.ts";
@@ -36,10 +32,15 @@ export function holesOfContexts(
     const bytes = rows.reduce((sum, row) => sum + Number(contexts.mibs.totalSize[row]), 0);
     if (bytes < LEAST_PART * all) continue;
     const sizes = {
-      smallest: rows.reduce((least, row) => Math.min(least, contexts.mibs.minSize[row]!), Number.POSITIVE_INFINITY),
+      smallest: rows.reduce(
+        (least, row) => Math.min(least, contexts.mibs.minSize[row]!),
+        Number.POSITIVE_INFINITY,
+      ),
       largest: rows.reduce((most, row) => Math.max(most, contexts.mibs.maxSize[row]!), 0),
     };
-    const holes = holesAt(path, sizes, places, (module) => entryOf(types, module, () => nativeBlockTypes(places.objectOf(module))));
+    const holes = holesAt(path, sizes, places, (module) =>
+      entryOf(types, module, () => nativeBlockTypes(places.objectOf(module))),
+    );
     if (holes !== undefined) for (const row of rows) found[row] = holes;
   }
   return found.length === 0 ? undefined : found;

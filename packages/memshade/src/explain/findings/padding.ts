@@ -71,7 +71,9 @@ function holesInBlocks(profile: HeapProfile): PaddingFinding[] {
   if (holes === undefined) return [];
   const all = Array.from(mibs.totalSize, Number);
   const whole = all.reduce((sum, bytes) => sum + bytes, 0);
-  const blocks = Float64Array.from({ length }, (_, row) => (holes[row] === undefined ? 0 : mibs.allocCount[row]!));
+  const blocks = Float64Array.from({ length }, (_, row) =>
+    holes[row] === undefined ? 0 : mibs.allocCount[row]!,
+  );
   const bytes = Float64Array.from(all, (bytes, row) => {
     const { size, needed } = holes[row] ?? { size: 1, needed: 1 };
     return (bytes * (size - needed)) / size;

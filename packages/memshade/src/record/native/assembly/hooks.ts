@@ -1,6 +1,6 @@
 // Hooks for the allocator's functions. A record is removed before its block is freed, and made after the
 // block was allocated: another thread may get the same address at once.
-import { endBlock, followBlock } from "../tools/waste/assembly/followed";
+import { dropBlock, endBlock, followBlock } from "../tools/waste/assembly/followed";
 import { give, invalidate, isCompatible, move } from "../tools/waste/assembly/gone";
 import * as blocks from "./blocks";
 import { countInside } from "./foreign/allocator";
@@ -184,7 +184,7 @@ export function recordChange(old: u64, block: u64, size: u64, place: u64, addres
  */
 export function cutOff(old: u64, size: u64): u64 {
   const before = libcUsableSize(old);
-  endBlock(old);
+  dropBlock(old);
   // The bytes beyond the new size end here: later they may belong to another thread.
   if (size < before) invalidate(old + size, before - size);
   return before;

@@ -72,7 +72,7 @@ export const SAMPLE_PERIOD = 1024;
 export const FOLLOWED_BYTES = 2 ** 24;
 export const FOLLOWED = SAMPLED - FOLLOWED_BYTES;
 /** Blocks at the start of a program that are all followed. */
-export const FIRST_BLOCKS = 4096;
+export const FIRST_BLOCKS = 32_768;
 export const FollowedHead = {
   /** u64 each: blocks so far, the last followed, the next to follow, and blocks left out for lack of room. */
   blocks: 0,
@@ -84,7 +84,7 @@ export const FollowedHead = {
   /** `LiveBlock` per hash. */
   live: 64,
 } as const;
-export const LIVE_BITS = 16;
+export const LIVE_BITS = 18;
 export const LiveBlock = {
   /** u64: 0 if the entry is free. */
   address: 0,
@@ -109,9 +109,14 @@ export const FollowedSite = {
   /** u64 each: number and bytes of the blocks that the followed ones stand for. */
   blocks: 16,
   bytes: 24,
-  /** A byte per 4 bytes of a block: 1 if any of them was used. */
-  fates: 32,
+  /** u64 each: those that were stored to and never loaded; bytes of all blocks that were. */
+  unread: 32,
+  unreadBytes: 40,
+  neverRead: 48,
+  /** A byte per 4 bytes of a block (`Fate`). */
+  fates: 56,
 } as const;
+export const Fate = { read: 1, written: 2 } as const;
 export const FOLLOWED_SITE_BYTES = FollowedSite.fates + MOST_FOLLOWED / 4;
 export const SLOTS_END = FOLLOWED;
 
@@ -120,6 +125,15 @@ export const SHADOW = 0x7fff_8000;
 /** Number of address bits that are used. Regions at `0x55…` and at `0x7f…` also differ in these lower bits. */
 export const ADDRESS_BITS = 44;
 export const SHADOW_BITS = ADDRESS_BITS + 1;
+
+/**
+ * Marks begin at the address with this bit: a byte per 4 bytes of the program, 1 once any of them was loaded. Only marks
+ * of followed blocks are cleared, when the block begins. The mark of a byte lies at an eighth of the offset of its words.
+ */
+export const MARKS_BIT = 46;
+export const MARK_SHIFT = 3;
+export const MARKED_BYTES = 4;
+export const MARK_BITS = ADDRESS_BITS - 2;
 
 // Values of shadow words, as in summary mode for WebAssembly. 0: memory as the system, the loader or foreign code
 // provided it. First to last id: bytes stored by the store with that id, unread. `OVERFLOW`: bytes of a store without

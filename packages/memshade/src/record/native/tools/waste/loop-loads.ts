@@ -217,7 +217,11 @@ function reversePostOrder(graph: FlowGraph, f: number): { order: number[]; roots
 }
 
 /** Returns the blocks of the function that follow a block, without landing pads. */
-function successors({ nexts, targets, labels, exits, functionOf }: FlowGraph, block: number, f: number): number[] {
+function successors(
+  { nexts, targets, labels, exits, functionOf }: FlowGraph,
+  block: number,
+  f: number,
+): number[] {
   const jumps = exits[block] === EXIT.indirectJump ? [...(labels[f] ?? [])] : [];
   return [nexts[block], targets[block], ...jumps].filter((next) => next !== NONE && functionOf[next] === f);
 }

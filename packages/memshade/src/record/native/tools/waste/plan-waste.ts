@@ -1,4 +1,11 @@
-import { decode, FLAGS, FLOW, hasTarget, INSTRUCTION_POINTER, Instruction } from "../../../../code/x64/decode/index.ts";
+import {
+  decode,
+  FLAGS,
+  FLOW,
+  hasTarget,
+  INSTRUCTION_POINTER,
+  Instruction,
+} from "../../../../code/x64/decode/index.ts";
 import { place, RAX, RBP, RDI, type Register, RSI, RSP } from "../../../../code/x64/index.ts";
 import { int32 } from "../../../../code/x64/operands.ts";
 import type { FilePlan, NativeTool, NativeToolOptions, PlannedFile } from "../../native-tool.ts";
@@ -15,6 +22,8 @@ import {
   ARENA,
   BLOCK_SLOTS,
   LOAD_SLOTS,
+  MARK_BITS,
+  MARKS_BIT,
   SAMPLED_BLOCK_SLOTS,
   SHADOW,
   SHADOW_BITS,
@@ -27,7 +36,6 @@ import {
 import { LoopLoads } from "./loop-loads.ts";
 import { STRING } from "./routines/string-routine.ts";
 import { MOST_BYTES, returnsLength } from "./routines/system-calls.ts";
-import { SampledFunctions } from "./sampled-functions.ts";
 import { keepPlace, notedPlace, SiteNotes, type SitePlace, settlePlace, takePlace } from "./site-places.ts";
 import { Snippet, type SnippetLabel } from "./snippet.ts";
 
@@ -150,7 +158,7 @@ function countRun(
 }
 
 /** Version of all inserted code. Change it with each change of that code. */
-const KEY = "14";
+const KEY = "15";
 
 export function nativeWaste(options: NativeToolOptions = {}): NativeTool {
   const { includeStack = false, compat, contexts = false } = options;
@@ -162,6 +170,7 @@ export function nativeWaste(options: NativeToolOptions = {}): NativeTool {
     shadows: [
       { address: ARENA, bytes: TABLES_END - ARENA },
       { address: SHADOW, bytes: 2 ** SHADOW_BITS },
+      { address: 2 ** MARKS_BIT, bytes: 2 ** MARK_BITS },
     ],
     slowPaths: 1,
     isWaste: compat === undefined ? 1 : 2,
@@ -369,6 +378,60 @@ export function sampledBlockCode(
     snippet.callCommon(common.sample);
     snippet.put("lea", 8, RSP, place(RSP, RED_ZONE_BYTES + 4 * PUSHED_BYTES));
   });
+}
+
+/**
+ * Functions of the C library that store on behalf of a caller, so that only the caller identifies a line of the
+ * program. Checked variants (`__memcpy_chk`) and variants for certain processors are found through them.
+ */
+const COPYING = [
+  ...["memcpy", "memmove", "mempcpy", "memccpy", "memset", "bcopy", "bzero", "explicit_bzero"],
+  ...["strcpy", "stpcpy", "strncpy", "stpncpy", "strcat", "strncat", "strlcpy", "strlcat"],
+  ...["wmemcpy", "wmemmove", "wmempcpy", "wmemset"],
+  ...["wcscpy", "wcpcpy", "wcsncpy", "wcpncpy", "wcscat", "wcsncat", "wcslcpy", "wcslcat"],
+];
+
+/** Functions of the C library whose blocks are always sampled by caller. The set is empty for all other files. */
+class SampledFunctions {
+  readonly #code: Code;
+  readonly #functions = new Set<number>();
+
+  constructor(code: Code) {
+    this.#code = code;
+    if (!code.isCLibrary) return;
+    for (const name of COPYING)
+      for (const symbol of [name, `__${name}_chk`]) {
+        const address = code.symbols.get(symbol);
+        if (address !== undefined) this.#add(address - code.base);
+      }
+  }
+
+  has(i: number): boolean {
+    return this.#functions.size > 0 && this.#functions.has(this.#code.functionAround(this.#code.offsets[i]));
+  }
+
+  /** Adds the function at an offset. If it selects an implementation by processor, adds all candidates instead. */
+  #add(offset: number): void {
+    const code = this.#code;
+    const own = code.functionAt(offset);
+    if (own < 0) return;
+    const chosen = this.#addressesIn(own);
+    for (const index of chosen.length > 0 ? chosen : [own]) this.#functions.add(index);
+  }
+
+  #addressesIn(own: number): number[] {
+    const { bytes, functions, offsets, opcodes, lengths } = this.#code;
+    const instruction = new Instruction();
+    const found: number[] = [];
+    for (let i = functions[own].first; i < functions[own].last; i++) {
+      if (opcodes[i] !== LEA) continue;
+      decode(bytes, offsets[i], instruction);
+      if (instruction.base !== INSTRUCTION_POINTER) continue;
+      const index = this.#code.functionAt(offsets[i] + lengths[i] + instruction.displacement);
+      if (index >= 0) found.push(index);
+    }
+    return found;
+  }
 }
 
 export type GivePlace = (bytes: number) => { from: number; to: number };

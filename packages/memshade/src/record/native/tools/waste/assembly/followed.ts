@@ -3,13 +3,15 @@
 import { prepareContexts, settledNode } from "../../../assembly/front-end/calls";
 import { Thread } from "../../../assembly/layout.generated";
 import { lock, unlock } from "../../../assembly/lock";
-import { load32, load64, load8, store32, store64, store8 } from "../../../assembly/machine";
+import { load32, load64, load8, store32, store64, store8, syscall3 } from "../../../assembly/machine";
+import { MADV_REMOVE, MADVISE } from "../../../assembly/system-calls";
 import { currentThread } from "../../../assembly/threads";
 import { walk } from "../../../assembly/walk";
 import { CONTROL } from "../../../../tools/heap/assembly/imports";
 import { Control } from "../../../../tools/heap/assembly/layout.generated";
 import {
   ADDRESS_BITS,
+  Fate,
   FIRST_BLOCKS,
   FOLLOWED,
   FOLLOWED_BYTES,
@@ -22,6 +24,8 @@ import {
   LIVE_BITS,
   LIVE_BYTES,
   LiveBlock,
+  MARKED_BYTES,
+  MARKS_BIT,
   MOST_FOLLOWED,
   SHADOW,
 } from "./layout.generated";
@@ -35,7 +39,10 @@ const LONGEST_GAP: u64 = 1 << 15;
 /** Entries of the live blocks that an address may have, and of the sites that a node may have. */
 const TRIES: u64 = 4;
 const SITE_TRIES: u32 = 64;
-const GRANULE_BYTES: u64 = 4;
+const GRANULE_BYTES: u64 = MARKED_BYTES;
+/** Bytes of marks from which on their pages are returned to the system, which clears them. */
+const GIVEN_BACK: u64 = 1 << 16;
+const PAGE_BYTES: u64 = 4096;
 
 let random: u64 = 0;
 
@@ -74,14 +81,36 @@ export function followBlock(block: u64, size: u64, place: u64, address: u64, rbp
     store32(entry + LiveBlock.size, <u32>size);
     store64(entry + LiveBlock.weight, weight);
     store64(entry, block);
+    clearMarks(block, size);
   } else store64(<u64>FOLLOWED + FollowedHead.refused, load64(<u64>FOLLOWED + FollowedHead.refused) + weight);
   unlock();
+}
+
+@inline
+function marksOf(block: u64): u64 {
+  return ((<u64>1) << (<u64>MARKS_BIT)) + ((block << HIGH_BITS) >> (HIGH_BITS + 2));
+}
+
+function clearMarks(block: u64, size: u64): void {
+  let at = marksOf(block);
+  const end = marksOf(block + size - 1) + 1;
+  if (end - at >= GIVEN_BACK) {
+    const first = (at + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
+    const last = end & ~(PAGE_BYTES - 1);
+    syscall3(MADVISE, first, last - first, MADV_REMOVE);
+    for (; at < first; at++) store8(at, 0);
+    at = last;
+  }
+  // Blocks begin at multiples of 16, so that no other one has these marks.
+  for (; at < end; at += 4) store32(at, 0);
 }
 
 /** Returns the entry of a block, or a free one for it if `wanted` is 0; 0 if there is none. */
 @inline
 function entryOf(block: u64, wanted: u64): u64 {
-  const first = ((block * MIXER) >> (64 - <u64>LIVE_BITS)) & ~(TRIES - 1);
+  // Addresses at equal distances would meet in few places after one multiplication.
+  const mixed = block * MIXER;
+  const first = (((mixed ^ (mixed >> 32)) * MIXER) >> (64 - <u64>LIVE_BITS)) & ~(TRIES - 1);
   for (let i: u64 = 0; i < TRIES; i++) {
     const entry = <u64>FOLLOWED + FollowedHead.live + (first + i) * <u64>LIVE_BYTES;
     if (load64(entry) === wanted) return entry;
@@ -96,6 +125,13 @@ export function endBlock(block: u64): void {
   if (entry !== 0) endFollowed(entry, block);
 }
 
+/** Follows a block no further. Its bytes live on in the block that `realloc` returns. */
+@inline
+export function dropBlock(block: u64): void {
+  const entry = entryOf(block, block);
+  if (entry !== 0) store64(entry, 0);
+}
+
 function endFollowed(entry: u64, block: u64): void {
   const site = <u64>FOLLOWED + load32(entry + LiveBlock.site);
   const size: u64 = load32(entry + LiveBlock.size);
@@ -106,13 +142,31 @@ function endFollowed(entry: u64, block: u64): void {
   const smallest = load32(site + FollowedSite.smallest);
   if (smallest === 0 || size < smallest) store32(site + FollowedSite.smallest, <u32>size);
   if (size > load32(site + FollowedSite.largest)) store32(site + FollowedSite.largest, <u32>size);
+  noteFates(site, block, size, weight);
+}
+
+function noteFates(site: u64, block: u64, size: u64, weight: u64): void {
   const invalid = <u64>INVALID * LOWEST;
-  let at = <u64>SHADOW + ((block << HIGH_BITS) >> (HIGH_BITS - 1));
+  const followed = min(size, <u64>MOST_FOLLOWED);
+  let words = <u64>SHADOW + ((block << HIGH_BITS) >> (HIGH_BITS - 1));
+  let mark = marksOf(block);
   let fate = site + FollowedSite.fates;
-  for (let done: u64 = 0; done < min(size, <u64>MOST_FOLLOWED); done += GRANULE_BYTES, at += 8, fate++) {
-    const words = load64(at);
-    if (words !== 0 && words !== invalid && load8(fate) === 0) store8(fate, 1);
+  let unread: u64 = 0;
+  let united: u32 = 0;
+  for (let done: u64 = 0; done < followed; done += GRANULE_BYTES, words += 8, mark++, fate++) {
+    const word = load64(words);
+    const isRead = load8(mark) !== 0;
+    const isWritten = word !== 0 && word !== invalid;
+    const found: u32 = (isRead ? Fate.read : 0) | (isWritten ? Fate.written : 0);
+    if (found === Fate.written) unread += GRANULE_BYTES;
+    united |= found;
+    if (found !== 0) store8(fate, load8(fate) | found);
   }
+  store64(site + FollowedSite.neverRead, load64(site + FollowedSite.neverRead) + weight * unread);
+  if (united !== Fate.written) return;
+  for (const end = marksOf(block + size - 1) + 1; mark < end; mark++) if (load8(mark) !== 0) return;
+  store64(site + FollowedSite.unread, load64(site + FollowedSite.unread) + weight);
+  store64(site + FollowedSite.unreadBytes, load64(site + FollowedSite.unreadBytes) + weight * size);
 }
 
 /** Finds or makes the record of the blocks of a context. Returns 0 if there is no room. */

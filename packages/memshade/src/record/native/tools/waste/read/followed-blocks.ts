@@ -1,12 +1,12 @@
 import { entryOf } from "../../../../../ground/bytes/entries.ts";
 import { getU64, viewOf } from "../../../../../ground/bytes/numbers.ts";
-import { nativeBlockTypes } from "../../../../../names/symbolize/block-types.ts";
 import { loadObject } from "../../../../../names/load/objects.ts";
+import { nativeBlockTypes } from "../../../../../names/symbolize/block-types.ts";
 import { MODULE_SPAN, type WasteBlocks, type WasteIp } from "../../../../../profile/model/waste.ts";
-import { GranuleFate } from "../../../../tools/waste/layout.ts";
 import { blocksOf } from "../../../../tools/waste/read/blocks-of-paths.ts";
 import { GRANULE_BYTES } from "../../../../tools/waste/read/read-path-blocks.ts";
 import {
+  Fate,
   FOLLOWED,
   FOLLOWED_BYTES,
   FOLLOWED_SITE_BYTES,
@@ -54,25 +54,22 @@ export function followedBlocks(counts: CountsFile, calls: BlockCalls): WasteBloc
     const size = view.getUint32(at + FollowedSite.largest, true);
     if (size === 0 || ips.length === 0) return [];
     const granules = Math.ceil(Math.min(size, MOST_FOLLOWED) / GRANULE_BYTES);
-    const fates = Uint8Array.from({ length: granules }, (_, i) =>
-      view.getUint8(at + FollowedSite.fates + i) === 0 ? 0 : GranuleFate.read | GranuleFate.written,
-    );
+    const fates = Uint8Array.from({ length: granules }, (_, i) => view.getUint8(at + FollowedSite.fates + i));
     const figures = {
       path: path.map(({ module, address }) => module * MODULE_SPAN + address),
       blocks: getU64(view, at + FollowedSite.blocks),
       bytes: getU64(view, at + FollowedSite.bytes),
       size,
       smallest: view.getUint32(at + FollowedSite.smallest, true),
-      ...NOT_COUNTED,
+      unread: getU64(view, at + FollowedSite.unread),
+      unreadBytes: getU64(view, at + FollowedSite.unreadBytes),
+      neverRead: getU64(view, at + FollowedSite.neverRead),
       fates,
       tail: size > MOST_FOLLOWED,
     };
     return [blocksOf(figures, ips, () => typeAt, 0)];
   });
 }
-
-/** Sums that need the reads of each byte, which are not followed. */
-const NOT_COUNTED = { unread: 0, unreadBytes: 0, neverRead: 0 };
 
 function typesOfFile(path: string | undefined): ReturnType<typeof nativeBlockTypes> {
   return path === undefined ? undefined : nativeBlockTypes(loadObject(path).object);
@@ -93,11 +90,38 @@ function endLive(view: DataView, counts: CountsFile): void {
     view.setUint32(site + FollowedSite.smallest, smallest === 0 ? size : Math.min(smallest, size), true);
     const largest = view.getUint32(site + FollowedSite.largest, true);
     view.setUint32(site + FollowedSite.largest, Math.max(largest, size), true);
-    counts.words(address, address + Math.min(size, MOST_FOLLOWED)).forEach((word, byte) => {
-      if (word !== UNTOUCHED && word !== INVALID)
-        view.setUint8(site + FollowedSite.fates + Math.floor(byte / GRANULE_BYTES), 1);
-    });
+    noteFates(
+      view,
+      site,
+      { size, weight },
+      counts.words(address, address + size),
+      counts.marks(address, address + size),
+    );
   }
+}
+
+function noteFates(
+  view: DataView,
+  site: number,
+  { size, weight }: { size: number; weight: number },
+  words: Uint16Array,
+  marks: Uint8Array,
+): void {
+  let unread = 0;
+  let united = 0;
+  for (let granule = 0; granule * GRANULE_BYTES < Math.min(size, MOST_FOLLOWED); granule++) {
+    const ids = words.subarray(granule * GRANULE_BYTES, (granule + 1) * GRANULE_BYTES);
+    const isWritten = ids.some((id) => id !== UNTOUCHED && id !== INVALID);
+    const fate = (marks[granule] === 0 ? 0 : Fate.read) | (isWritten ? Fate.written : 0);
+    if (fate === Fate.written) unread += GRANULE_BYTES;
+    united |= fate;
+    const at = site + FollowedSite.fates + granule;
+    view.setUint8(at, view.getUint8(at) | fate);
+  }
+  add(view, site + FollowedSite.neverRead, weight * unread);
+  if (united !== Fate.written || marks.some((mark) => mark !== 0)) return;
+  add(view, site + FollowedSite.unread, weight);
+  add(view, site + FollowedSite.unreadBytes, weight * size);
 }
 
 function add(view: DataView, at: number, more: number): void {

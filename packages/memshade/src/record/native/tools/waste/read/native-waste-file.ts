@@ -167,7 +167,11 @@ class WasteFileMaker {
     const at = (slot: number): number => Number(slots[(slot - from) / SLOT_BYTES]);
     const again = loadsAgain(sites, (site) => {
       const runs = runsOf(site, at);
-      return { runs, fresh: site.loadSlot === 0 ? 0 : at(site.loadSlot), entries: -at(site.loop?.entrySlot ?? from) };
+      return {
+        runs,
+        fresh: site.loadSlot === 0 ? 0 : at(site.loadSlot),
+        entries: -at(site.loop?.entrySlot ?? from),
+      };
     });
     const ipOf = this.#locators.get(module.index)!;
     for (const site of sites) {
