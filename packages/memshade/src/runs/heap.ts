@@ -166,7 +166,7 @@ async function profileOf(file: string, run: Run | undefined, places: OriginalPla
         run === undefined ? undefined : symbols.symbolsOf(modules[index]!, notedOf(modules[index]!)),
       ),
     );
-    const profile = withEstimatedCallers(symbols.withNativeLayers(named));
+    const profile = withEstimatedCallers(symbols.withHoles(symbols.withNativeLayers(named)));
     const { description } = profile;
     const missing = symbols.missing.filter((sentence) => run?.notTracked.includes(sentence) !== true);
     return {

@@ -4,6 +4,7 @@ import { entryOf } from "../ground/bytes/entries.ts";
 import { readRegular } from "../names/load/file.ts";
 import { writeWholeFile } from "../names/load/whole-file.ts";
 import type { Frame } from "../names/symbolize/frame.ts";
+import type { TypeHoles } from "../profile/model/heap-profile.ts";
 import { NAMES_FILE, NAMES_SCHEMA, type RunModule } from "../profile/model/run.ts";
 
 interface NamedPlace {
@@ -12,6 +13,8 @@ interface NamedPlace {
   /** Start of the enclosing function, by unwind tables and by symbols. */
   start?: number | undefined;
   symbolStart?: number | undefined;
+  /** Type of the blocks that the call allocates, if its members have holes. */
+  holes?: TypeHoles | undefined;
 }
 
 interface ObjectNames {
@@ -36,6 +39,8 @@ type StoredFrame = [
 ];
 const FLAG = { inlined: 1, handsOutMemory: 2, approximate: 4 } as const;
 
+type StoredHoles = [address: number, type: number, size: number, needed: number];
+
 interface StoredNames {
   /** Name and version of the format. */
   schema: string;
@@ -58,6 +63,8 @@ interface StoredNames {
      * that was not requested.
      */
     places: [address: number, frames: number[] | null, start: number | null, symbolStart: number | null][];
+    /** Types with holes, by the address of the call that allocates them: name, size, and size without holes. */
+    holes?: StoredHoles[] | undefined;
   }[];
 }
 
@@ -124,6 +131,9 @@ export class RunNames {
           place.start ?? null,
           place.symbolStart ?? null,
         ]),
+      holes: [...places].flatMap(([address, { holes }]): StoredHoles[] =>
+        holes === undefined ? [] : [[address, texts.numberOf(holes.type), holes.size, holes.needed]],
+      ),
     }));
     return {
       schema: NAMES_SCHEMA,
@@ -180,7 +190,7 @@ export class RunNames {
       if (frame === undefined) throw new TypeError("there is no such frame");
       return frame;
     };
-    for (const { start, missing, places } of objects) {
+    for (const { start, missing, places, holes = [] } of objects) {
       names.ofNew(start).missing = missing.filter((sentence) => typeof sentence === "string");
       for (const [address, inner, begins, symbolStart] of places)
         names.note(start, address, {
@@ -188,6 +198,8 @@ export class RunNames {
           ...(begins === null ? {} : { start: begins }),
           ...(symbolStart === null ? {} : { symbolStart }),
         });
+      for (const [address, type, size, needed] of holes)
+        names.note(start, address, { holes: { type: textOf(type) ?? "", size, needed } });
     }
     return names;
   }

@@ -28,6 +28,7 @@ import type { StaticVariable } from "../profile/model/statics.ts";
 import { nativeSha256Hex } from "../record/host/module/native-sha256.ts";
 import { findNativeLayers } from "../record/native/layers/find-layers.ts";
 import { namesOf, type RunNames } from "./run-names.ts";
+import { holesOfContexts } from "./type-holes.ts";
 
 /** Counts the places of native programs whose functions have no names. */
 export class NamelessPlaces {
@@ -225,6 +226,19 @@ export class RunSymbols {
       frames.handsOutMemory?.[frame] === 1 || places.has(keyOf(frame)) ? 1 : 0,
     );
     return { ...profile, frames: { ...frames, handsOutMemory } };
+  }
+
+  /** Returns a native program's profile with the holes in the types of its blocks. */
+  withHoles(profile: HeapProfile): HeapProfile {
+    const { modules, contexts } = profile;
+    if (this.#named.size === 0 && this.#noted === undefined) return profile;
+    const start = (module: IndexIntoModuleTable) => startOf(modules[module]!);
+    const holes = holesOfContexts(profile, {
+      objectOf: (module) => this.#named.get(start(module))?.()?.symbolizer.symbolizer.object,
+      storedAt: (module, address) => this.#noted?.namesOf(start(module))?.places.get(address)?.holes,
+      store: (module, address, found) => this.#names?.note(start(module), address, { holes: found }),
+    });
+    return holes === undefined ? profile : { ...profile, contexts: { ...contexts, holes } };
   }
 
   /** Returns sentences about sources of missing names. Complete only after places were requested. */

@@ -156,6 +156,7 @@ export const FORMS: readonly FormRow[] = [
   ["movsxd", "r m", "63", "8", 4],
   ["lea", "r p", "8d", "4 8"],
   ["imul", "r m", "0f af", "2 4 8"],
+  ["bts", "m u", "0f ba /5", "4 8"],
   ["imul", "r m b", "6b", "2 4 8"],
   ["imul", "r m i", "69", "2 4 8"],
   ["not", "m", "f7 /2", "4 8"],

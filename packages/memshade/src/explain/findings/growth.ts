@@ -3,6 +3,7 @@ import { formatBytes } from "../../profile/model/format.ts";
 import type { HeapProfile } from "../../profile/model/heap-profile.ts";
 import { ACCESSES_PER_BLOCK } from "../../profile/model/over-time/drag.ts";
 import { copiedBytes, growthOf, stepsInPlace } from "../analyses/growth.ts";
+import { heapTotals } from "../analyses/totals.ts";
 import { type FindingKind, type Found, LEAST_PART, OF_WORK } from "./finding-kind.ts";
 import { accessesOf, inModule, sitesWith } from "./heap-blocks.ts";
 
@@ -31,6 +32,8 @@ const LEAST_COPIES_PER_CHAIN = 2;
  * steps.
  */
 const TIMES_DOUBLING = 8;
+/** Least copied part of all allocated bytes where accesses were not counted: most blocks are for copies then. */
+const MOST = 1 / 2;
 
 export const growth: FindingKind<GrowthFinding> = {
   kind: "growth",
@@ -63,17 +66,20 @@ export const growth: FindingKind<GrowthFinding> = {
 
 /**
  * Finds sites whose blocks grow step by step. The finding's part is the share of copying in the program's
- * memory accesses: a block with enough space from the start is not copied.
+ * memory accesses: a block with enough space from the start is not copied. Without counted accesses, only small
+ * steps are reported, and the part is that of all allocated bytes.
  */
 function growthFindings(profile: HeapProfile): GrowthFinding[] {
   const column = copiedBytes(profile);
   const work = accessesOf(profile);
-  if (column === undefined || work === undefined) return [];
+  const { allocatedBytes } = heapTotals(profile);
+  if (column === undefined) return [];
   return sitesWith(profile, column).flatMap(({ contexts, place }): GrowthFinding[] => {
     const { chains, copies, copiedBytes: amount, usedBytes, largestFinal } = growthOf(profile, contexts)!;
     if (copies < LEAST_COPIES_PER_CHAIN * chains) return [];
-    const part = Math.min(1, (amount * ACCESSES_PER_COPIED_BYTE) / work);
     const reserve = Math.round(usedBytes / chains);
+    const part = work === undefined ? amount / allocatedBytes : (amount * ACCESSES_PER_COPIED_BYTE) / work;
+    if (work === undefined && (part < MOST || !isInSteps(copies / chains, reserve))) return [];
     return [
       {
         kind: "growth",
@@ -81,7 +87,7 @@ function growthFindings(profile: HeapProfile): GrowthFinding[] {
         place,
         amount,
         unit: "bytes",
-        part,
+        part: Math.min(1, part),
         chains,
         copies,
         reserve,
@@ -89,6 +95,11 @@ function growthFindings(profile: HeapProfile): GrowthFinding[] {
       },
     ];
   });
+}
+
+/** True for far more steps than a doubling block takes. */
+function isInSteps(steps: number, bytes: number): boolean {
+  return steps >= TIMES_DOUBLING * Math.log2(Math.max(2, bytes));
 }
 
 /**
@@ -105,7 +116,7 @@ function stepFindings(profile: HeapProfile): GrowthFinding[] {
     const growth = growthOf(profile, contexts)!;
     const { steppedChains: chains = 0, steps = 0, steppedBytes = 0, copies, largestFinal } = growth;
     const reserve = Math.round(steppedBytes / chains);
-    if (steps / chains < TIMES_DOUBLING * Math.log2(Math.max(2, reserve))) return [];
+    if (!isInSteps(steps / chains, reserve)) return [];
     // Blocks that are still small are not followed, but their reallocations count.
     const amount = contexts.reduce((sum, context) => sum + (site.reallocations[context] ?? 0), 0);
     const part = Math.min(1, (amount * ACCESSES_PER_BLOCK) / work);

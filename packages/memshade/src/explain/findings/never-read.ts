@@ -7,7 +7,7 @@ import {
   OF_ALLOCATED,
   OF_MOVED_OR_ALLOCATED,
 } from "./finding-kind.ts";
-import { blocksSentence, inModule, mostlyInVain } from "./heap-blocks.ts";
+import { blocksSentence, inModule, LEAST_BYTES, mostlyInVain } from "./heap-blocks.ts";
 import { areBlocksUnread } from "./waste/members.ts";
 import { PLAIN, type WasteFinding } from "./waste/waste-finding.ts";
 import { blocksOf, locationText } from "./waste/waste-words.ts";
@@ -36,7 +36,7 @@ export const neverRead: FindingKind<NeverReadFinding> = {
   ),
   waste: {
     ofBlocks: (site) =>
-      areBlocksUnread(site)
+      areBlocksUnread(site) && site.unread_bytes >= LEAST_BYTES
         ? [
             {
               ...PLAIN,

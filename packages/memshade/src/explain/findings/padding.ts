@@ -1,12 +1,16 @@
 import { formatBytes, formatCount } from "../../profile/model/format.ts";
+import type { HeapProfile } from "../../profile/model/heap-profile.ts";
+import { FEWEST_RECORDS } from "../../profile/model/waste.ts";
+import { blockMeasure } from "../analyses/block-measure.ts";
 import { shortName } from "../analyses/frames/place-names.ts";
 import { type FindingKind, type Found, LEAST_COMMON_PART, OF_ALLOCATED } from "./finding-kind.ts";
+import { blocksBySite, inModule } from "./heap-blocks.ts";
 import { areRecords } from "./waste/members.ts";
 import { PLAIN } from "./waste/waste-finding.ts";
 import { blocksOf, locationText } from "./waste/waste-words.ts";
 
 /** Holes between the members of a type that another order of its members would close. */
-export interface PaddingFinding extends Found<"padding", "waste"> {
+export interface PaddingFinding extends Found<"padding", "heap" | "waste"> {
   /** Name of the type, its size, and its size in the best order. Bytes. */
   readonly type: string;
   readonly size: number;
@@ -20,7 +24,8 @@ export const padding: FindingKind<PaddingFinding> = {
     "Bytes between the members of a type that the compiler leaves free, because each member begins at a multiple of its alignment. Counted are those that another order of the members would save.",
   advice: "Order the members by size, the largest first.",
   more: "tools/waste.md#blocks-and-their-members",
-  sources: ["waste"],
+  sources: ["heap", "waste"],
+  find: inModule(holesInBlocks),
   waste: {
     ofBlocks: (site) => {
       const { type, padding: holes = 0, element = 0 } = site;
@@ -46,6 +51,7 @@ export const padding: FindingKind<PaddingFinding> = {
       `${formatBytes(found.bytes)} are holes between members in the ${blocksOf(found.object!.site)} from ${locationText(found)}.`,
     advice: () => padding.advice,
     rows: ["blocks"],
+    weight: "stored-unread",
   },
   leastPart: LEAST_COMMON_PART,
   sentence: ({ type, size, needed }) => ({
@@ -55,6 +61,28 @@ export const padding: FindingKind<PaddingFinding> = {
     shortAfter: `are holes in ${type}`,
   }),
   whole: OF_ALLOCATED,
-  weight: "stored-unread",
+  weight: "bytes",
   treeWeights: ["bytes", "written"],
 };
+
+/** Finds sites whose blocks are records of a type with holes. */
+function holesInBlocks(profile: HeapProfile): PaddingFinding[] {
+  const { holes, mibs, length } = profile.contexts;
+  if (holes === undefined) return [];
+  const all = Array.from(mibs.totalSize, Number);
+  const whole = all.reduce((sum, bytes) => sum + bytes, 0);
+  const blocks = Float64Array.from({ length }, (_, row) =>
+    holes[row] === undefined ? 0 : mibs.allocCount[row]!,
+  );
+  const bytes = Float64Array.from(all, (bytes, row) => {
+    const { size, needed } = holes[row] ?? { size: 1, needed: 1 };
+    return (bytes * (size - needed)) / size;
+  });
+  return blocksBySite(profile, blockMeasure(blocks, bytes)).flatMap(({ place, contexts, bytes: amount }) => {
+    const types = new Map(contexts.flatMap((row) => holes[row] ?? []).map((each) => [each.type, each]));
+    const [type, ...more] = types.values();
+    const records = contexts.reduce((sum, row) => sum + all[row]!, 0) / (type?.size ?? 1);
+    if (type === undefined || more.length > 0 || records < FEWEST_RECORDS) return [];
+    return [{ kind: "padding", tool: "heap", place, amount, unit: "bytes", part: amount / whole, ...type }];
+  });
+}

@@ -191,6 +191,26 @@ export class BlockTypes {
   }
 }
 
+/** Largest debug information that is searched for types. It is read as a whole, about 60 MiB per second. */
+const MOST_BYTES = 2 ** 25;
+/** Distances behind a machine's call of the allocator that may lie in the constructor of the block's type. */
+const BEHIND = Array.from({ length: 24 }, (_, i) => 4 * i + 1);
+
+/** Returns a function that finds the types of a native object's blocks; undefined if it has no debug information. */
+export function nativeBlockTypes(
+  object: DwarfSource | undefined,
+): ((call: number, smallest: number, largest: number) => BlockType | undefined) | undefined {
+  const info = object?.section(".debug_info");
+  if (object === undefined || info === undefined || info.length > MOST_BYTES) return undefined;
+  const types = new BlockTypes(object);
+  return (call, smallest, largest) =>
+    types.at(
+      call,
+      { smallest, largest },
+      BEHIND.map((distance) => call + distance),
+    );
+}
+
 /** Collects typedefs of a scope and its namespaces that are the only names of structs, by the structs' offsets. */
 function typedefsBelow(parent: Die, names: Map<number, string>, depth: number): Map<number, string> {
   if (depth > DEEPEST) return names;

@@ -185,8 +185,17 @@ export interface ContextTable {
    */
   readonly samples?: Int32Array | undefined;
   readonly mibs: MibColumns;
+  /** Types of blocks with holes that another order of members would close; absent if none are known. */
+  readonly holes?: readonly (TypeHoles | undefined)[] | undefined;
   /** Run's counts beyond the MIB; absent for a raw file without its run. */
   readonly site?: SiteColumns | undefined;
+}
+
+/** A type whose members would need fewer bytes in another order. */
+export interface TypeHoles {
+  readonly type: string;
+  readonly size: number;
+  readonly needed: number;
 }
 
 /** Variances of estimated figures by field: the squared unit per context, 0 for counted figures. */

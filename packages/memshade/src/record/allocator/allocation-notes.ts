@@ -1,7 +1,7 @@
 import { memoryCount, memoryType, readNames, type WasmModule } from "../../code/wasm/index.ts";
-import { BEYOND_SENTENCE } from "../rewrite/facts/followed-bytes.ts";
 import { otherMemoriesNote } from "../rewrite/facts/other-memories.ts";
 import { canShareMemory } from "../rewrite/facts/shared-memory.ts";
+import { BEYOND_SENTENCE } from "../rewrite/facts/size-limits.ts";
 import type { AllocatorPlan } from "./find/plan.ts";
 
 export interface HookedFunction {

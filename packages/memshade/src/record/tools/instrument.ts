@@ -22,8 +22,8 @@ import {
   type EntrySurroundings,
   wrapEntries,
 } from "../contexts/wrap-entries.ts";
-import { LARGEST_FOLLOWED_BYTES } from "../rewrite/facts/followed-bytes.ts";
 import { type ModuleScan, scanModule } from "../rewrite/facts/module-scan.ts";
+import { LARGEST_FOLLOWED_BYTES } from "../rewrite/facts/size-limits.ts";
 import { findStackPointer } from "../rewrite/facts/stack-pointer.ts";
 import { addressesIn } from "../rewrite/facts/static-data.ts";
 import { type CodePart, follows, type ToolPass } from "../rewrite/tool.ts";

@@ -2,11 +2,13 @@ import { describe, expect, it } from "vitest";
 import * as Op from "../../../src/code/wasm/op.generated.ts";
 import { FunctionWriter } from "../../../src/record/rewrite/write/function-writer.ts";
 import {
+  callOf,
   type Insertion,
   Insertions,
+  NOTHING,
   OptionalInsertion,
 } from "../../../src/record/rewrite/write/insertions.ts";
-import { callOf, NOTHING } from "../../../src/record/rewrite/write/replacements.ts";
+
 import { noTemporaries } from "../../../src/record/rewrite/write/temporaries.ts";
 
 /** A body of three instructions: its size, no locals, `nop`, `drop`, `end`. */

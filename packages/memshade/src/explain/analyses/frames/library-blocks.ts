@@ -1,6 +1,8 @@
 import type { HeapProfile } from "../../../profile/model/heap-profile.ts";
 import { type IndexIntoStackTable, NONE } from "../../../profile/model/indices.ts";
 import { isOfNativeProgram } from "../../../profile/model/known-fields.ts";
+import type { NamedModule } from "../../../profile/model/named-module.ts";
+import { MODULE_SPAN, type WasteIp } from "../../../profile/model/waste.ts";
 import { C, libraryOf } from "./libraries.ts";
 
 /** Functions of the C library that make a block for their caller. */
@@ -9,6 +11,22 @@ const GIVES =
 /** Functions of the C++ library whose blocks are its own. Most others allocate for objects of the program. */
 const KEEPS =
   /\bstd::(__cxx11::)?(basic_filebuf|__basic_file|locale|ios_base|\w*(numpunct|moneypunct|timepunct|messages|ctype|codecvt|facet))|^__cxa_/;
+
+const LINKER = "the dynamic linker";
+
+/** Returns true for a call path of the waste tool that such a block has, as `libraryKeeps` does for the heap. */
+export function libraryKeepsPath(ips: readonly WasteIp[], modules: readonly NamedModule[] = []): boolean {
+  const libraryAt = ({ address }: WasteIp): string | undefined => {
+    const module = modules.find(({ index }) => index === Math.floor(address / MODULE_SPAN));
+    // The dynamic linker is never followed.
+    return module === undefined ? LINKER : libraryOf({ module: module.name });
+  };
+  const own = ips.findIndex((ip) => libraryAt(ip) === undefined);
+  const inside = own < 0 ? ips : ips.slice(0, own);
+  if (inside.length === 0 || own < 0) return inside.length > 0;
+  const isKept = libraryAt(ips[0]!) === C || inside.some((ip) => KEEPS.test(ip.function ?? ""));
+  return isKept && !GIVES.test(inside.at(-1)!.function ?? "");
+}
 
 const ofProfiles = new WeakMap<HeapProfile, (context: number) => boolean>();
 

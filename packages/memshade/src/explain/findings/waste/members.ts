@@ -11,7 +11,7 @@ import { isLibraryCaller } from "../../analyses/frames/libraries.ts";
 import { ownPlace } from "../../analyses/frames/own-place.ts";
 import { shortName } from "../../analyses/frames/place-names.ts";
 import type { FindingSentence } from "../finding-kind.ts";
-import { MOST_SHARE, type WasteFinding } from "./waste-finding.ts";
+import type { WasteFinding } from "./waste-finding.ts";
 import { blocksOf, locationText } from "./waste-words.ts";
 
 /** Members of blocks that are hardly used. */
@@ -61,9 +61,12 @@ function common<T>(a: ReadonlySet<T>, b: ReadonlySet<T>): ReadonlySet<T> {
 const typeKey = ({ name, size }: WasteType): string => `${size} ${name}`;
 const partKey = ({ offset, size }: WasteUnreadField): string => `${offset} ${size}`;
 
-/** True if nearly all blocks of a site were never read; their members are not reported then. */
+/** Least part of a site's blocks: above it, most of the work that fills them is in vain. */
+const MOST_UNREAD = 1 / 2;
+
+/** True if most blocks of a site were never read; their members are not reported then. */
 export function areBlocksUnread(site: WasteBlocks): boolean {
-  return site.unread_blocks >= MOST_SHARE * site.blocks;
+  return site.unread_blocks >= MOST_UNREAD * site.blocks;
 }
 
 /** Largest block without a type that counts as a record; larger ones are buffers. */

@@ -1,4 +1,5 @@
 import type { WasteFile, WasteFrame, WasteObjects } from "../../../profile/model/waste.ts";
+import { libraryKeepsPath } from "../../analyses/frames/library-blocks.ts";
 import { libraryAt, ownPlace } from "../../analyses/frames/own-place.ts";
 import { reallocationsByPlace } from "../../analyses/waste.ts";
 import { LEAST_PART, type WasteKind, type WasteSearch } from "../finding-kind.ts";
@@ -32,9 +33,9 @@ export function wasteFindings(file: WasteFile): WasteFindings {
     ...reallocationsByPlace(file.reallocations ?? []).flatMap((site) =>
       kinds.flatMap((kind) => kind.ofReallocations?.(site) ?? []),
     ),
-    ...unreadInAllOfType(file.blocks ?? []).flatMap((site) =>
-      kinds.flatMap((kind) => kind.ofBlocks?.(site, search) ?? []),
-    ),
+    ...unreadInAllOfType(file.blocks ?? [])
+      .filter(({ ips }) => !libraryKeepsPath(ips, file.modules))
+      .flatMap((site) => kinds.flatMap((kind) => kind.ofBlocks?.(site, search) ?? [])),
   ];
   const weigh = weigher(file);
   const merged = mergePlaces(

@@ -1,5 +1,6 @@
 // Hooks for the allocator's functions. A record is removed before its block is freed, and made after the
 // block was allocated: another thread may get the same address at once.
+import { dropBlock, endBlock, followBlock } from "../tools/waste/assembly/followed";
 import { give, invalidate, isCompatible, move } from "../tools/waste/assembly/gone";
 import * as blocks from "./blocks";
 import { countInside } from "./foreign/allocator";
@@ -66,7 +67,10 @@ export function isWaste(): bool {
 /** `block`: 0 if the allocation failed. */
 export function record(block: u64, size: u64, place: u64, address: u64, rbp: u64): void {
   if (isWaste()) {
-    if (block !== 0) invalidate(block, libcUsableSize(block));
+    if (block !== 0) {
+      invalidate(block, libcUsableSize(block));
+      followBlock(block, size, place, address, rbp);
+    }
     leave();
     return;
   }
@@ -145,6 +149,7 @@ export function forget(block: u64): void {
     return;
   }
   if (isWaste()) {
+    endBlock(block);
     invalidate(block, libcUsableSize(block));
     return;
   }
@@ -179,6 +184,7 @@ export function recordChange(old: u64, block: u64, size: u64, place: u64, addres
  */
 export function cutOff(old: u64, size: u64): u64 {
   const before = libcUsableSize(old);
+  dropBlock(old);
   // The bytes beyond the new size end here: later they may belong to another thread.
   if (size < before) invalidate(old + size, before - size);
   return before;

@@ -57,6 +57,7 @@ const WASTE_READER: ToolReader = {
         program.tool?.options.contexts === true
           ? callersOf(memory, places, context)
           : callAt(places, originalOf(context)),
+      pathOf: (node) => pathOf(memory, places, node),
     });
     return {
       modules,
@@ -114,11 +115,16 @@ interface Call {
   address: number;
 }
 
-/** Returns the calls on the path to a node of the calling context tree, without calls of memshade. */
+/** Returns the calls on the path to a node of the calling context tree, without that to the node itself. */
 function callersOf(memory: SharedArrayBuffer, places: readonly ProcessModule[], node: number): Call[] {
+  return pathOf(memory, places, new DataView(memory).getUint32(node + Node.parent, true));
+}
+
+/** Returns the calls on the path to a node, innermost first, without calls of memshade. */
+function pathOf(memory: SharedArrayBuffer, places: readonly ProcessModule[], node: number): Call[] {
   const view = new DataView(memory);
   const calls: Call[] = [];
-  for (let at = view.getUint32(node + Node.parent, true); at !== Place.nodes; ) {
+  for (let at = node; at !== Place.nodes; ) {
     calls.push(...callAt(places, view.getUint32(at + Node.site, true)));
     at = view.getUint32(at + Node.parent, true);
   }

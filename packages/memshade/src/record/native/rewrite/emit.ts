@@ -70,7 +70,7 @@ export function emitText(
       if (live.length <= last - first) live = new Int32Array(2 * (last - first));
       writer.shifts.beginBlock(writer.length);
       liveness.ofBlock(block, live);
-      const insertions = plan({ code, first, last, live });
+      const insertions = plan({ code, graph, block, first, last, live });
       let next = 0;
       for (let i = first; i < last; i++) {
         writer.place(i);

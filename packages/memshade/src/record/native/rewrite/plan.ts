@@ -1,8 +1,12 @@
 import type { Code } from "./code.ts";
+import type { FlowGraph } from "./flow-graph.ts";
 
 /** A basic block, as input for a tool. */
 export interface BlockView {
   readonly code: Code;
+  readonly graph: FlowGraph;
+  /** Number of the block in the graph. */
+  readonly block: number;
   /** Instructions `[first, last)`. */
   readonly first: number;
   readonly last: number;

@@ -18,13 +18,15 @@ import type { NativeTool, NativeToolOptions } from "../native-tool.ts";
 import { type Code, TRAIT } from "../rewrite/code.ts";
 import { FrameBases } from "../rewrite/insertion/frame-bases.ts";
 import {
+  GIVE_FLAGS,
   LEAVE_RED_ZONE,
+  moveRegister,
   popBytes,
   pushBytes,
   RED_ZONE_BYTES,
   SKIP_RED_ZONE,
+  TAKE_FLAGS,
 } from "../rewrite/insertion/red-zone.ts";
-import { GIVE_FLAGS, moveRegister, TAKE_FLAGS } from "../rewrite/insertion/saved-flags.ts";
 import {
   elementBytes,
   giveMaskedMovePlace,

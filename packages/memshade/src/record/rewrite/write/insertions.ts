@@ -1,3 +1,4 @@
+import * as Op from "../../../code/wasm/op.generated.ts";
 import { grown } from "../../../ground/bytes/columns.ts";
 import type { SnippetSink } from "./snippet-sink.ts";
 
@@ -105,3 +106,10 @@ export class Insertions {
     this.replaces = grown(this.replaces, this.replaces.length * 2);
   }
 }
+
+/** Inserts a call, usually instead of an instruction. `opcode` is `call` or `return_call`. */
+export function callOf(target: number, opcode: number = Op.CALL): Insertion {
+  return { write: (sink) => sink.indexed(opcode, target) };
+}
+
+export const NOTHING: Insertion = { write: () => {} };

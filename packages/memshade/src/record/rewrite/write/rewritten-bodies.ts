@@ -14,8 +14,7 @@ import type { CodePart } from "../tool.ts";
 import type { CallTargets } from "../walk/call-targets.ts";
 import type { FunctionWalker } from "../walk/function-walker.ts";
 import type { FunctionWriter } from "./function-writer.ts";
-import type { Insertions } from "./insertions.ts";
-import { callOf } from "./replacements.ts";
+import { callOf, type Insertions } from "./insertions.ts";
 import { noTemporaries } from "./temporaries.ts";
 
 export interface BodySurroundings {

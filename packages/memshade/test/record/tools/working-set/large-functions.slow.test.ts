@@ -7,7 +7,7 @@ import {
   skipOpcode,
 } from "../../../../src/code/wasm/index.ts";
 import * as Op from "../../../../src/code/wasm/op.generated.ts";
-import { LARGE_FUNCTION_BYTES } from "../../../../src/record/rewrite/facts/large-functions.ts";
+import { LARGE_FUNCTION_BYTES } from "../../../../src/record/rewrite/facts/size-limits.ts";
 import { instrument, type WorkingSetLayout } from "../../../../src/record/tools/index.ts";
 import { wat } from "../../../support/assemble.ts";
 

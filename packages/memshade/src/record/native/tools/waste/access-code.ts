@@ -18,10 +18,10 @@ import { ByteWriter } from "../../../../ground/bytes/writer.ts";
 import { RED_ZONE_BYTES } from "../../rewrite/insertion/red-zone.ts";
 import type { Insertion } from "../../rewrite/plan.ts";
 import type { AccessKind, Comparison } from "./accesses.ts";
-import { type CommonCode, fillWords, pieces, putAddress, putFold, slot, word } from "./common-code.ts";
+import { type CommonCode, fillWords, putAddress, putFold, slot, word } from "./common-code.ts";
 import { DEAD, SLOT_BYTES } from "./layout.ts";
 import { putSame, stringRoutine } from "./routines/string-routine.ts";
-import { Snippet, type SnippetLabel } from "./snippet.ts";
+import { pieces, putMarks, Snippet, type SnippetLabel } from "./snippet.ts";
 
 const ALIGNMENT = 16;
 const TRAP = 0xcc;
@@ -55,6 +55,7 @@ export class ColdRoutines {
     return this.#routine(0, bytes, at, words, (snippet) => {
       const scratch = words ?? (at === RAX ? RCX : RAX);
       if (words === undefined) snippet.put("push", 8, scratch);
+      putMarks(snippet.put.bind(snippet), { folded: at, bytes, scratch });
       const [mixed, out] = [snippet.label(), snippet.label()];
       if (isUniform(snippet, bytes, (from) => word(at, from), scratch, mixed)) {
         snippet.put("cmp", 2, word(at, 0), signed(this.common.invalidWord));
@@ -288,6 +289,7 @@ class AccessWriter {
     snippet.put("add", 8, slot(this.#access.loadSlot), 1);
     const mixed = snippet.label();
     const words = this.#borrowed.second;
+    if (words !== undefined) this.#mark(words);
     // Most bytes that are read for the first time were written by a single store.
     if (words !== undefined && this.#bytes <= 8) {
       const wordAt = (from: number) => this.#word(from);
@@ -316,8 +318,14 @@ class AccessWriter {
     snippet.continueIn("cold");
     snippet.bind(cold);
     snippet.put("add", 8, slot(this.#access.loadSlot), 1);
+    this.#mark(this.#words);
     snippet.jump(back);
     snippet.continueIn("bytes");
+  }
+
+  #mark(scratch: Register): void {
+    const put = this.#snippet.put.bind(this.#snippet);
+    putMarks(put, { folded: this.#at, distance: this.#distance, bytes: this.#bytes, scratch });
   }
 
   /**

@@ -36,7 +36,7 @@ import {
 } from "./layout.ts";
 import { sampleRoutine } from "./routines/sample-routine.ts";
 import { systemCallRoutines } from "./routines/system-call-routine.ts";
-import type { Snippet } from "./snippet.ts";
+import { pieces, type Snippet } from "./snippet.ts";
 
 const LEA = 0x8d;
 const REX_WIDE = 0x48;
@@ -85,17 +85,6 @@ export function word(folded: Register, byte: number): Place {
 
 export function slot(address: number): Place {
   return place(undefined, address);
-}
-
-export function pieces(bytes: number): { from: number; bytes: 1 | 2 | 4 }[] {
-  const parts: { from: number; bytes: 1 | 2 | 4 }[] = [];
-  for (let from = 0; from < bytes; ) {
-    const remaining = bytes - from;
-    const part = remaining >= 4 ? 4 : remaining >= 2 ? 2 : 1;
-    parts.push({ from, bytes: part });
-    from += part;
-  }
-  return parts;
 }
 
 /** Writes the same word for all bytes: a constant, or the word that a register holds four times. */

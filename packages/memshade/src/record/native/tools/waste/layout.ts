@@ -65,13 +65,75 @@ export const Sampled = {
 } as const;
 /** Mean number of runs of a block per sample. */
 export const SAMPLE_PERIOD = 1024;
-export const SLOTS_END = SAMPLED;
+/**
+ * Blocks that are followed from their allocation to their end: a head with a hash table of live ones by address, a hash
+ * table of sites, and the sites. Offsets are relative to `FOLLOWED`.
+ */
+export const FOLLOWED_BYTES = 2 ** 24;
+export const FOLLOWED = SAMPLED - FOLLOWED_BYTES;
+/** Blocks at the start of a program that are all followed. */
+export const FIRST_BLOCKS = 32_768;
+export const FollowedHead = {
+  /** u64 each: blocks so far, the last followed, the next to follow, and blocks left out for lack of room. */
+  blocks: 0,
+  last: 8,
+  next: 16,
+  refused: 24,
+  /** u32: number of sites. */
+  sites: 32,
+  /** `LiveBlock` per hash. */
+  live: 64,
+} as const;
+export const LIVE_BITS = 18;
+export const LiveBlock = {
+  /** u64: 0 if the entry is free. */
+  address: 0,
+  /** u32 each: offset of its site; size. */
+  site: 8,
+  size: 12,
+  /** u64: number of blocks that it stands for. */
+  weight: 16,
+} as const;
+export const LIVE_BYTES = 24;
+/** A u32 per hash of a node: offset of its site, 0 if there is none. The sites follow. */
+export const FOLLOWED_SITES = FOLLOWED + FollowedHead.live + LIVE_BYTES * 2 ** LIVE_BITS;
+export const FOLLOWED_SITES_BITS = 14;
+/** Bytes at the start of each block that are followed. */
+export const MOST_FOLLOWED = 4096;
+/** Ended blocks of a call path. */
+export const FollowedSite = {
+  /** u32 each: node of the calling context tree, smallest and largest size. */
+  node: 0,
+  smallest: 4,
+  largest: 8,
+  /** u64 each: number and bytes of the blocks that the followed ones stand for. */
+  blocks: 16,
+  bytes: 24,
+  /** u64 each: those that were stored to and never loaded; bytes of all blocks that were. */
+  unread: 32,
+  unreadBytes: 40,
+  neverRead: 48,
+  /** A byte per 4 bytes of a block (`Fate`). */
+  fates: 56,
+} as const;
+export const Fate = { read: 1, written: 2 } as const;
+export const FOLLOWED_SITE_BYTES = FollowedSite.fates + MOST_FOLLOWED / 4;
+export const SLOTS_END = FOLLOWED;
 
 /** The words of a program's byte lie at `SHADOW + word(address)`. */
 export const SHADOW = 0x7fff_8000;
 /** Number of address bits that are used. Regions at `0x55…` and at `0x7f…` also differ in these lower bits. */
 export const ADDRESS_BITS = 44;
 export const SHADOW_BITS = ADDRESS_BITS + 1;
+
+/**
+ * Marks begin at the address with this bit: a byte per 4 bytes of the program, 1 once any of them was loaded. Only marks
+ * of followed blocks are cleared, when the block begins. The mark of a byte lies at an eighth of the offset of its words.
+ */
+export const MARKS_BIT = 46;
+export const MARK_SHIFT = 3;
+export const MARKED_BYTES = 4;
+export const MARK_BITS = ADDRESS_BITS - 2;
 
 // Values of shadow words, as in summary mode for WebAssembly. 0: memory as the system, the loader or foreign code
 // provided it. First to last id: bytes stored by the store with that id, unread. `OVERFLOW`: bytes of a store without

@@ -1,4 +1,11 @@
-import { decode, FLAGS, FLOW, INSTRUCTION_POINTER, Instruction } from "../../../../code/x64/decode/index.ts";
+import {
+  decode,
+  FLAGS,
+  FLOW,
+  hasTarget,
+  INSTRUCTION_POINTER,
+  Instruction,
+} from "../../../../code/x64/decode/index.ts";
 import { place, RAX, RBP, RDI, type Register, RSI, RSP } from "../../../../code/x64/index.ts";
 import { int32 } from "../../../../code/x64/operands.ts";
 import type { FilePlan, NativeTool, NativeToolOptions, PlannedFile } from "../../native-tool.ts";
@@ -15,6 +22,8 @@ import {
   ARENA,
   BLOCK_SLOTS,
   LOAD_SLOTS,
+  MARK_BITS,
+  MARKS_BIT,
   SAMPLED_BLOCK_SLOTS,
   SHADOW,
   SHADOW_BITS,
@@ -24,9 +33,9 @@ import {
   STRING_SLOTS,
   TABLES_END,
 } from "./layout.ts";
+import { LoopLoads } from "./loop-loads.ts";
 import { STRING } from "./routines/string-routine.ts";
 import { MOST_BYTES, returnsLength } from "./routines/system-calls.ts";
-import { SampledFunctions } from "./sampled-functions.ts";
 import { keepPlace, notedPlace, SiteNotes, type SitePlace, settlePlace, takePlace } from "./site-places.ts";
 import { Snippet, type SnippetLabel } from "./snippet.ts";
 
@@ -149,7 +158,7 @@ function countRun(
 }
 
 /** Version of all inserted code. Change it with each change of that code. */
-const KEY = "12";
+const KEY = "15";
 
 export function nativeWaste(options: NativeToolOptions = {}): NativeTool {
   const { includeStack = false, compat, contexts = false } = options;
@@ -161,6 +170,7 @@ export function nativeWaste(options: NativeToolOptions = {}): NativeTool {
     shadows: [
       { address: ARENA, bytes: TABLES_END - ARENA },
       { address: SHADOW, bytes: 2 ** SHADOW_BITS },
+      { address: 2 ** MARKS_BIT, bytes: 2 ** MARK_BITS },
     ],
     slowPaths: 1,
     isWaste: compat === undefined ? 1 : 2,
@@ -370,6 +380,60 @@ export function sampledBlockCode(
   });
 }
 
+/**
+ * Functions of the C library that store on behalf of a caller, so that only the caller identifies a line of the
+ * program. Checked variants (`__memcpy_chk`) and variants for certain processors are found through them.
+ */
+const COPYING = [
+  ...["memcpy", "memmove", "mempcpy", "memccpy", "memset", "bcopy", "bzero", "explicit_bzero"],
+  ...["strcpy", "stpcpy", "strncpy", "stpncpy", "strcat", "strncat", "strlcpy", "strlcat"],
+  ...["wmemcpy", "wmemmove", "wmempcpy", "wmemset"],
+  ...["wcscpy", "wcpcpy", "wcsncpy", "wcpncpy", "wcscat", "wcsncat", "wcslcpy", "wcslcat"],
+];
+
+/** Functions of the C library whose blocks are always sampled by caller. The set is empty for all other files. */
+class SampledFunctions {
+  readonly #code: Code;
+  readonly #functions = new Set<number>();
+
+  constructor(code: Code) {
+    this.#code = code;
+    if (!code.isCLibrary) return;
+    for (const name of COPYING)
+      for (const symbol of [name, `__${name}_chk`]) {
+        const address = code.symbols.get(symbol);
+        if (address !== undefined) this.#add(address - code.base);
+      }
+  }
+
+  has(i: number): boolean {
+    return this.#functions.size > 0 && this.#functions.has(this.#code.functionAround(this.#code.offsets[i]));
+  }
+
+  /** Adds the function at an offset. If it selects an implementation by processor, adds all candidates instead. */
+  #add(offset: number): void {
+    const code = this.#code;
+    const own = code.functionAt(offset);
+    if (own < 0) return;
+    const chosen = this.#addressesIn(own);
+    for (const index of chosen.length > 0 ? chosen : [own]) this.#functions.add(index);
+  }
+
+  #addressesIn(own: number): number[] {
+    const { bytes, functions, offsets, opcodes, lengths } = this.#code;
+    const instruction = new Instruction();
+    const found: number[] = [];
+    for (let i = functions[own].first; i < functions[own].last; i++) {
+      if (opcodes[i] !== LEA) continue;
+      decode(bytes, offsets[i], instruction);
+      if (instruction.base !== INSTRUCTION_POINTER) continue;
+      const index = this.#code.functionAt(offsets[i] + lengths[i] + instruction.displacement);
+      if (index >= 0) found.push(index);
+    }
+    return found;
+  }
+}
+
 export type GivePlace = (bytes: number) => { from: number; to: number };
 
 export class WastePlan {
@@ -387,6 +451,11 @@ export class WastePlan {
   readonly #isByPath: boolean;
   #sampled: SampledFunctions | undefined;
   readonly #frameEnds = new FrameEnds(this.#frames);
+  readonly #loopLoads: LoopLoads;
+  /** Slots of the blocks that bound the entries of loops. */
+  readonly #entrySlots = new Map<number, number>();
+  /** Slots of loads in loops, by instruction. */
+  readonly #loopSlots = new Map<number, number>();
 
   /** @param place reserves the slots; called once, when the first block is planned */
   constructor(place: GivePlace = () => ({ from: ARENA, to: SLOTS_END }), options: NativeToolOptions = {}) {
@@ -394,6 +463,9 @@ export class WastePlan {
     this.#isByPath = options.contexts === true;
     this.#routines = new ColdRoutines(this.#common);
     this.#place = place;
+    this.#loopLoads = new LoopLoads(
+      ({ code, firsts }, block) => this.#accesses(code, firsts[block], firsts[block + 1]).length > 0,
+    );
     this.plan = Object.defineProperty((block: BlockView) => this.#planBlock(block), "common", {
       get: () => this.#routines.bytes,
     });
@@ -405,10 +477,12 @@ export class WastePlan {
 
   /** Returns the notes on all blocks planned so far; `readNotes` reads them. */
   notes(): Uint8Array {
-    return this.#sites.write({ from: this.#from, to: this.#next, unplaced: this.#unplaced });
+    const placed = { from: this.#from, to: this.#next, unplaced: this.#unplaced };
+    return this.#sites.write(placed, { entries: this.#entrySlots, loads: this.#loopSlots });
   }
 
-  #planBlock({ code, first, last, live }: BlockView): readonly Insertion[] {
+  #planBlock(view: BlockView): readonly Insertion[] {
+    const { code, graph, block, first, last, live } = view;
     this.#sampled ??= new SampledFunctions(code);
     if (this.#to === 0) {
       const { from, to } = this.#place(this.#mostSlots(code) * SLOT_BYTES);
@@ -422,7 +496,8 @@ export class WastePlan {
       const end = this.#common.isStackFollowed ? this.#frameEnds.at(code, i) : undefined;
       if (end !== undefined) calls.push(frameEndCode(end, i, (live[i - first] & FLAGS) !== 0, this.#common));
     }
-    if (found.length === 0) return calls;
+    const isEntry = !this.#isByPath && this.#loopLoads.isEntry(graph, block);
+    if (found.length === 0 && !isEntry) return calls;
     const stores = found.filter(isStore).length;
     const isSampled = this.#isByPath || this.#sampled.has(first);
     const slots = blockSlots(isSampled) + STORE_SLOTS * stores + sum(found, loadSlots);
@@ -430,7 +505,8 @@ export class WastePlan {
       this.#unplaced += found.length;
       return calls;
     }
-    const insertions = this.#insert(code, { first, last, live }, { found, stores, isSampled });
+    if (isEntry && !isSampled) this.#entrySlots.set(block, this.#next);
+    const insertions = this.#insert(view, { found, stores, isSampled });
     return inOrder([...insertions, ...calls]);
   }
 
@@ -441,6 +517,8 @@ export class WastePlan {
     for (let i = 0, starts = true; i < code.count; i++) {
       if (starts || (code.traits[i] & TRAIT.leader) !== 0) hasAccess = false;
       starts = code.flows[i] !== FLOW.next && code.flows[i] !== FLOW.systemCall;
+      // A loop may need the runs of a block without accesses.
+      if (hasTarget(code.flows[i]) && code.targets[i] <= code.offsets[i]) slots += BLOCK_SLOTS;
       if ((code.traits[i] & TRAIT.access) === 0 && !isStringInstruction(code, i)) continue;
       slots += STORE_SLOTS + (isStringInstruction(code, i) ? STRING_SLOTS : LOAD_SLOTS);
       slots += hasAccess ? 0 : blockSlots(this.#isByPath || this.#sampled?.has(i) === true);
@@ -474,8 +552,7 @@ export class WastePlan {
   }
 
   #insert(
-    code: Code,
-    { first, last, live }: Omit<BlockView, "code">,
+    { code, graph, block, first, last, live }: BlockView,
     { found, stores, isSampled }: { found: readonly FoundAccess[]; stores: number; isSampled: boolean },
   ): Insertion[] {
     const blockSlot = this.#take(blockSlots(isSampled));
@@ -504,6 +581,13 @@ export class WastePlan {
         blockSlot,
         isSampled,
       });
+      if (kind === "load" && !isSampled) {
+        const inLoop = this.#loopLoads.at(graph, block, i, instruction);
+        if (inLoop !== undefined) {
+          this.#loopSlots.set(i, access.loadSlot);
+          this.#sites.addLoop(inLoop);
+        }
+      }
       if (string !== 0) return stringCode(access, string, i, this.#routines);
       const { insertion, words } = accessCode(access, i, this.#routines);
       knownPlaces.keep(words, instruction, access.next);

@@ -17,8 +17,10 @@ import { attempt } from "../../../../ground/bytes/dispensable.ts";
 import { FormatError } from "../../../../ground/bytes/errors.ts";
 import { viewOf } from "../../../../ground/bytes/numbers.ts";
 import { ByteWriter } from "../../../../ground/bytes/writer.ts";
+import { NONE } from "../../rewrite/flow-graph.ts";
 import type { AccessKind } from "./accesses.ts";
 import { ARENA, SLOTS_END } from "./layout.ts";
+import type { LoopLoad } from "./loop-loads.ts";
 
 const UNIT_BYTES = 2 ** 20;
 const UNITS = Math.floor((SLOTS_END - ARENA) / UNIT_BYTES);
@@ -174,6 +176,15 @@ export interface NativeSite {
   /** Address of the slot that counts the runs of the access's block. */
   blockSlot: number;
   isSampled: boolean;
+  /** Set for a load that reads the same address in all iterations of its loop. */
+  loop?: LoopSite | undefined;
+}
+
+export interface LoopSite {
+  /** Slot of a block that runs at least once for each entry of the loop. */
+  entrySlot: number;
+  /** Load slot of the load that gives the address; 0: registers keep it. */
+  through: number;
 }
 
 interface WasteSites {
@@ -184,20 +195,22 @@ interface WasteSites {
 }
 
 const KINDS: readonly AccessKind[] = ["load", "store", "update", "atomic", "string", "fill"];
-const VERSION = 3;
+const VERSION = 4;
 const [FROM, TO] = [2, 3];
-const HEADER_WORDS = 5;
+const HEADER_WORDS = 6;
 const SITE_WORDS = 5;
+const LOOP_WORDS = 3;
 const WORD = 4;
 /** Bit beside the kind of an access. */
 const SAMPLED_BIT = 0x80;
 
 /**
- * Collects the notes on a file's sites: 32-bit words, some for the file and some per site. A large file has a million
- * sites, so they are stored in their final encoding.
+ * Collects the notes on a file's sites: 32-bit words, some for the file, some per site, and some per load in a loop. A
+ * large file has a million sites, so they are stored in their final encoding.
  */
 export class SiteNotes {
   readonly #words = new ByteWriter();
+  readonly #loops: { site: number; loop: LoopLoad }[] = [];
   #count = 0;
 
   add({ kind, address, bytes, loadSlot, storeSlot, blockSlot, isSampled }: NativeSite): void {
@@ -210,10 +223,25 @@ export class SiteNotes {
       .u32(blockSlot);
   }
 
-  write({ from, to, unplaced }: Omit<WasteSites, "sites">): Uint8Array {
-    const out = new ByteWriter(WORD * HEADER_WORDS + this.#words.length);
-    out.u32(VERSION).u32(this.#count).u32(from).u32(to).u32(unplaced);
-    return out.bytes(this.#words.view()).view();
+  /** Notes that the site added last is in a loop. */
+  addLoop(loop: LoopLoad): void {
+    this.#loops.push({ site: this.#count - 1, loop });
+  }
+
+  /** @param slots slots of blocks that bound the entries of loops, and of the loads in loops */
+  write(
+    { from, to, unplaced }: Omit<WasteSites, "sites">,
+    { entries, loads }: Record<"entries" | "loads", ReadonlyMap<number, number>>,
+  ): Uint8Array {
+    const loops = this.#loops.flatMap(({ site, loop: { entry, through } }) => {
+      const [entrySlot, throughSlot] = [entries.get(entry), through === NONE ? 0 : loads.get(through)];
+      return entrySlot === undefined || throughSlot === undefined ? [] : [[site, entrySlot, throughSlot]];
+    });
+    const out = new ByteWriter(WORD * (HEADER_WORDS + LOOP_WORDS * loops.length) + this.#words.length);
+    out.u32(VERSION).u32(this.#count).u32(from).u32(to).u32(unplaced).u32(loops.length);
+    out.bytes(this.#words.view());
+    for (const word of loops.flat()) out.u32(word);
+    return out.view();
   }
 }
 
@@ -224,7 +252,7 @@ export function readNotes(bytes: Uint8Array): WasteSites {
   if (
     bytes.length < WORD * HEADER_WORDS ||
     word(0) !== VERSION ||
-    bytes.length !== WORD * (HEADER_WORDS + SITE_WORDS * word(1))
+    bytes.length !== WORD * (HEADER_WORDS + SITE_WORDS * word(1) + LOOP_WORDS * word(5))
   )
     throw new FormatError("malformed", 0, "notes of a rewritten file", "they are not whole");
   const sites = Array.from({ length: word(1) }, (_, i): NativeSite => {
@@ -240,6 +268,11 @@ export function readNotes(bytes: Uint8Array): WasteSites {
       blockSlot: word(at + 4),
     };
   });
+  for (let i = 0; i < word(5); i++) {
+    const at = HEADER_WORDS + SITE_WORDS * sites.length + LOOP_WORDS * i;
+    const site = sites[word(at)];
+    if (site !== undefined) site.loop = { entrySlot: word(at + 1), through: word(at + 2) };
+  }
   return { sites, from: word(FROM), to: word(TO), unplaced: word(4) };
 }
 

@@ -1,7 +1,8 @@
 import { type OperandSize, putInstruction } from "../../../../code/x64/encode.ts";
-import { CONDITIONS, type Condition, type Register } from "../../../../code/x64/index.ts";
+import { CONDITIONS, type Condition, type Place, place, type Register } from "../../../../code/x64/index.ts";
 import type { Operand } from "../../../../code/x64/operands.ts";
 import type { InsertedDistance, Insertion } from "../../rewrite/plan.ts";
+import { MARK_SHIFT, MARKED_BYTES, MARKS_BIT } from "./layout.ts";
 
 type Part = "bytes" | "cold";
 
@@ -120,4 +121,42 @@ function patchInt32(code: number[], at: number, value: number): void {
 function shortDistance(distance: number): number {
   if (distance < -128 || distance > 127) throw new RangeError(`a short jump cannot reach ${distance} bytes`);
   return distance & 0xff;
+}
+
+type Put = (
+  mnemonic: string,
+  size: 1 | 2 | 4 | 8,
+  ...operands: readonly (Register | Place | number)[]
+) => void;
+
+/**
+ * Emits code that marks bytes as loaded.
+ *
+ * @param folded shadow offset of the first byte, which `distance` bytes precede; may be `scratch` itself
+ */
+export function putMarks(
+  put: Put,
+  {
+    folded,
+    distance = 0,
+    bytes,
+    scratch,
+  }: { folded: Register; distance?: number; bytes: number; scratch: Register },
+): void {
+  put("lea", 8, scratch, place(folded, 2 * distance));
+  put("shr", 8, scratch, MARK_SHIFT);
+  put("bts", 8, scratch, MARKS_BIT);
+  for (const { from, bytes: marks } of pieces(Math.ceil(bytes / MARKED_BYTES)))
+    put("mov", marks, place(scratch, from), 0x0101_0101 & (2 ** (8 * marks) - 1));
+}
+
+export function pieces(bytes: number): { from: number; bytes: 1 | 2 | 4 }[] {
+  const parts: { from: number; bytes: 1 | 2 | 4 }[] = [];
+  for (let from = 0; from < bytes; ) {
+    const remaining = bytes - from;
+    const part = remaining >= 4 ? 4 : remaining >= 2 ? 2 : 1;
+    parts.push({ from, bytes: part });
+    from += part;
+  }
+  return parts;
 }

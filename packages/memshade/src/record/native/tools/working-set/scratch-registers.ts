@@ -1,7 +1,14 @@
 import { FLAGS } from "../../../../code/x64/decode/index.ts";
 import { GENERAL, RAX, RBP, RBX, RCX, RDI, RDX, RSI } from "../../../../code/x64/index.ts";
-import { LEAVE_RED_ZONE, popBytes, pushBytes, SKIP_RED_ZONE } from "../../rewrite/insertion/red-zone.ts";
-import { GIVE_FLAGS, moveRegister, TAKE_FLAGS } from "../../rewrite/insertion/saved-flags.ts";
+import {
+  GIVE_FLAGS,
+  LEAVE_RED_ZONE,
+  moveRegister,
+  popBytes,
+  pushBytes,
+  SKIP_RED_ZONE,
+  TAKE_FLAGS,
+} from "../../rewrite/insertion/red-zone.ts";
 
 /** Preference order for scratch registers: caller-saved ones first. */
 const SCRATCH = [RAX, RCX, RDX, RSI, RDI, ...GENERAL.slice(8, 12), RBX, RBP, ...GENERAL.slice(12)].map(

@@ -7,7 +7,7 @@ import {
 } from "../../../../code/wasm/index.ts";
 import * as Op from "../../../../code/wasm/op.generated.ts";
 import { readU32Leb } from "../../../../ground/bytes/leb128.ts";
-import { LARGE_FUNCTION_BYTES } from "../../../rewrite/facts/large-functions.ts";
+import { LARGE_FUNCTION_BYTES } from "../../../rewrite/facts/size-limits.ts";
 import { SiteClass, type SiteRuns, type SiteTable } from "../site-table.ts";
 
 /** Estimate of the bytes that inline code adds per access, near enough to bound the growth. */

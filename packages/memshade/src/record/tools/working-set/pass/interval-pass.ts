@@ -1,6 +1,6 @@
 import { ACCESS_BYTES, ACCESS_KIND, AccessKind, functionType, I32 } from "../../../../code/wasm/index.ts";
 import * as Op from "../../../../code/wasm/op.generated.ts";
-import { LARGE_FUNCTION_BYTES } from "../../../rewrite/facts/large-functions.ts";
+import { LARGE_FUNCTION_BYTES } from "../../../rewrite/facts/size-limits.ts";
 import type { ToolPass, WalkState } from "../../../rewrite/tool.ts";
 import { keepAddress } from "../../../rewrite/walk/keep-address.ts";
 import { CONSTANT, NO_LOCAL, ValueClass } from "../../../rewrite/walk/value-numbers.ts";

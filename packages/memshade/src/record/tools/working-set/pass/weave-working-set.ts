@@ -22,10 +22,10 @@ import {
   heapBase,
   heapBaseOfAllocator,
 } from "../../../rewrite/facts/data-layout.ts";
-import { BEYOND_SENTENCE, LARGEST_FOLLOWED_BYTES } from "../../../rewrite/facts/followed-bytes.ts";
 import { findReferences } from "../../../rewrite/facts/function-references.ts";
 import { FunctionFact, type ModuleScan, usesTailCalls } from "../../../rewrite/facts/module-scan.ts";
 import { otherMemoriesNote } from "../../../rewrite/facts/other-memories.ts";
+import { BEYOND_SENTENCE, LARGEST_FOLLOWED_BYTES } from "../../../rewrite/facts/size-limits.ts";
 import { type MergedRuntime, mergeRuntime } from "../../../rewrite/link.ts";
 import type { AppendedFunctions } from "../../../rewrite/write/appended-functions.ts";
 import { BodyBuilder } from "../../../rewrite/write/body-builder.ts";

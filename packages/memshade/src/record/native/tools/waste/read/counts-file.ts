@@ -6,10 +6,12 @@ import {
   DEALLOCATED,
   FIRST_ID,
   LAST_ID,
+  MARKED_BYTES,
   NEXT_ID,
   OVERFLOW,
   SAMPLED,
   SampledHead,
+  SHADOW_BITS,
   SLOT_BYTES,
   SLOT_OF_ID,
   TABLES_END,
@@ -49,6 +51,12 @@ export class CountsFile {
   words(start: number, end: number): Uint16Array {
     const at = TABLES_END + 2 * (start % 2 ** ADDRESS_BITS);
     return new Uint16Array(this.#read(at, 2 * (end - start)).buffer);
+  }
+
+  /** Returns the marks of loaded bytes. `start`: a multiple of `MARKED_BYTES` */
+  marks(start: number, end: number): Uint8Array {
+    const at = TABLES_END + 2 ** SHADOW_BITS + (start % 2 ** ADDRESS_BITS) / MARKED_BYTES;
+    return this.#read(at, Math.ceil((end - start) / MARKED_BYTES));
   }
 
   fatesOfIds(unread: Float64Array): (id: number) => StoreFate {

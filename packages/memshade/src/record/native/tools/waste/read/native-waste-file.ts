@@ -34,6 +34,7 @@ import {
 } from "../layout.ts";
 import { type NativeSite, readNotes } from "../site-places.ts";
 import { CountsFile, type StoreFate } from "./counts-file.ts";
+import { followedBlocks } from "./followed-blocks.ts";
 import {
   readSampled,
   refusedSamples,
@@ -53,6 +54,8 @@ export interface FollowedFile {
 export interface FollowedHow extends NativeToolOptions, Omit<ProcessPlaces, "isStackFollowed"> {
   /** Returns the calls of a context, innermost first, as module and address. */
   callersOf: (context: number) => { module: number; address: number }[];
+  /** Returns the calls that lead to a node of the calling context tree, innermost first. */
+  pathOf: (node: number) => { module: number; address: number }[];
 }
 
 export interface NativeWaste {
@@ -148,7 +151,11 @@ class WasteFileMaker {
       },
       stores,
       loads,
-      blocks: [],
+      blocks: followedBlocks(this.#counts, {
+        pathOf: this.#recording.pathOf,
+        ipOf: (module, address) => this.#locators.get(module)?.(address),
+        fileOf: (module) => files.find((file) => file.module.index === module)?.path,
+      }),
       notTracked: this.#notTracked(),
     };
   }
@@ -158,18 +165,26 @@ class WasteFileMaker {
     this.#unplaced += unplaced;
     const slots = this.#counts.slots(from, to);
     const at = (slot: number): number => Number(slots[(slot - from) / SLOT_BYTES]);
+    const again = loadsAgain(sites, (site) => {
+      const runs = runsOf(site, at);
+      return {
+        runs,
+        fresh: site.loadSlot === 0 ? 0 : at(site.loadSlot),
+        entries: -at(site.loop?.entrySlot ?? from),
+      };
+    });
     const ipOf = this.#locators.get(module.index)!;
     for (const site of sites) {
-      const { blockSlot, storeSlot, loadSlot, isSampled } = site;
-      const runs = (isSampled ? at(blockSlot + SampledBlock.runs) : 0) - at(blockSlot);
+      const { blockSlot, storeSlot, loadSlot } = site;
+      const runs = runsOf(site, at);
       if (runs <= 0) continue;
       const ip = ipOf(site.address);
       const contexts = this.#sampled.get(blockSlot) ?? [];
       const words = (first: number) => (slot: number) => at(first + slot);
       if (storeSlot !== 0)
         this.#addStore(site, ip, storedOf(site, runs, at(storeSlot + SLOT_BYTES), words(loadSlot)), contexts);
-      if (loadSlot !== 0 && site.kind !== "fill")
-        this.#addLoad(site, ip, loadedOf(site, runs, words(loadSlot)), contexts);
+      if (loadSlot === 0 || site.kind === "fill") continue;
+      this.#addLoad(site, ip, loadedOf(site, runs, words(loadSlot)), contexts, again.get(site));
     }
   }
 
@@ -201,8 +216,14 @@ class WasteFileMaker {
     });
   }
 
-  #addLoad(site: NativeSite, ip: WasteIp, totals: Loaded, contexts: readonly SampledContext[]): void {
-    if (contexts.length === 0) this.#loads.push(loadOf(site, [ip], totals));
+  #addLoad(
+    site: NativeSite,
+    ip: WasteIp,
+    totals: Loaded,
+    contexts: readonly SampledContext[],
+    again?: number,
+  ): void {
+    if (contexts.length === 0) this.#loads.push(loadOf(site, [ip], totals, again));
     const words = wordsIn(site, contexts);
     const sampled = contexts.map(({ samples }, i) => loadedOf(site, samples, words(i)));
     const most = (name: keyof Loaded, { runs }: Loaded): number =>
@@ -328,12 +349,46 @@ function storeOf(
   };
 }
 
-function loadOf({ kind }: NativeSite, ips: WasteIp[], { runs, fresh, bytes }: Loaded): WasteLoad {
+function runsOf({ blockSlot, isSampled }: NativeSite, at: (slot: number) => number): number {
+  return (isSampled ? at(blockSlot + SampledBlock.runs) : 0) - at(blockSlot);
+}
+
+/**
+ * Returns how many loads of each site in a loop read the address of the last iteration: all but one per entry of the
+ * loop, and no more than found their pointer unchanged.
+ */
+function loadsAgain(
+  sites: readonly NativeSite[],
+  countsOf: (site: NativeSite) => { runs: number; fresh: number; entries: number },
+): Map<NativeSite, number> {
+  const inLoops = sites.filter(({ loop }) => loop !== undefined);
+  const bySlot = new Map(inLoops.map((site) => [site.loadSlot, site]));
+  const again = (site: NativeSite | undefined): number => {
+    if (site?.loop === undefined) return 0;
+    const { runs, entries } = countsOf(site);
+    const pointer = site.loop.through === 0 ? undefined : bySlot.get(site.loop.through);
+    const pointers = site.loop.through === 0 ? runs : Math.min(again(pointer), unchanged(pointer));
+    return Math.max(0, Math.min(runs - entries, pointers));
+  };
+  const unchanged = (site: NativeSite | undefined): number => {
+    const { runs, fresh } = site === undefined ? { runs: 0, fresh: 0 } : countsOf(site);
+    return runs - fresh;
+  };
+  return new Map(inLoops.map((site) => [site, again(site)]));
+}
+
+function loadOf(
+  { kind }: NativeSite,
+  ips: WasteIp[],
+  { runs, fresh, bytes }: Loaded,
+  again?: number,
+): WasteLoad {
   return {
     ips,
     nof_loads: runs,
     nof_silent: Math.max(0, runs - fresh),
     bytes_loaded: bytes,
+    ...(again === undefined ? {} : { nof_again: again }),
     class: kind === "atomic" ? "atomic" : kind === "string" ? "copy" : "plain",
   };
 }

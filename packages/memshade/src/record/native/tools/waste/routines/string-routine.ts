@@ -13,7 +13,7 @@ import {
 } from "../../../../../code/x64/index.ts";
 import { putReached } from "../../../rewrite/insertion/string-instructions.ts";
 import { ADDRESS_BITS, DEAD, READ_WORD, SHADOW, SLOT_BYTES, StringSlots } from "../layout.ts";
-import type { Snippet } from "../snippet.ts";
+import { putMarks, type Snippet } from "../snippet.ts";
 
 /** Form of a string instruction: the bytes of an element, and these bits. */
 export const STRING = {
@@ -132,6 +132,7 @@ function reads(asm: Assembler, form: number, at: readonly [number, number], inva
       asm.put("cmp", 4, RSI, invalidWord);
       asm.jump(next, "e");
       asm.put("mov", 2, place(RAX, SHADOW), -1);
+      putMarks(asm.put.bind(asm), { folded: RAX, bytes: 1, scratch: RSI });
     },
   );
   asm.bind(done);

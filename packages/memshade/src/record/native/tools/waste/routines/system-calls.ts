@@ -13,6 +13,7 @@ import {
 } from "../../../../../code/x64/index.ts";
 import { PAGE_BYTES } from "../../../../../ground/bytes/sizes.ts";
 import { ADDRESS_BITS, SHADOW } from "../layout.ts";
+import { putMarks } from "../snippet.ts";
 
 /** Limit of the kernel for one read or write. */
 export const MOST_BYTES = 0x7fff_f000;
@@ -86,6 +87,7 @@ function bytesRoutine(asm: Assembler): Label {
   asm.put("cmp", 8, RSI, FOUR_WORDS / WORD_BYTES);
   asm.jump(words, "b");
   asm.put("mov", 8, place(RDI, SHADOW), -1);
+  putMarks(asm.put.bind(asm), { folded: RDI, bytes: FOUR_WORDS / WORD_BYTES, scratch: RDX });
   asm.put("add", 8, RDI, FOUR_WORDS);
   asm.put("sub", 8, RSI, FOUR_WORDS / WORD_BYTES);
   asm.jump(four);
@@ -93,6 +95,7 @@ function bytesRoutine(asm: Assembler): Label {
   asm.put("test", 8, RSI, RSI);
   asm.jump(out, "e");
   asm.put("mov", 2, place(RDI, SHADOW), -1);
+  putMarks(asm.put.bind(asm), { folded: RDI, bytes: 1, scratch: RDX });
   asm.put("add", 8, RDI, WORD_BYTES);
   asm.put("sub", 8, RSI, 1);
   asm.jump(words);
@@ -192,6 +195,7 @@ function textRoutine(asm: Assembler): Label {
   asm.put("cmp", 2, place(RDX, SHADOW), 0);
   asm.jump(untouched, "e");
   asm.put("mov", 2, place(RDX, SHADOW), -1);
+  putMarks(asm.put.bind(asm), { folded: RDX, bytes: 1, scratch: R10 });
   asm.put("cmp", 1, place(RDI), 0);
   asm.jump(out, "e");
   asm.put("add", 8, RDI, 1);
