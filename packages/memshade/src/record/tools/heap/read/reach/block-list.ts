@@ -8,37 +8,50 @@ const PARTS = 2 ** (32 - PART_BITS);
 const HIGHS = 2 ** 15;
 const NONE = -1;
 
+/** Address ranges of blocks in ascending order. They do not overlap. */
+export interface BlockRanges {
+  readonly length: number;
+  startOf(block: number): number;
+  sizeOf(block: number): number;
+}
+
 /**
- * Live blocks by address. They do not overlap.
+ * Live blocks by address.
  *
  *    upper half ─▶ its parts of 1 MiB ─▶ a part's regions of 256 bytes ─▶ the first block that ends behind the region's start
  *                                  └──▶ for a part inside of a block: the block
  */
 export class BlockList {
   readonly length: number;
-  readonly starts: Float64Array;
-  readonly sizes: Uint32Array;
+  readonly ranges: BlockRanges;
   /** 1 if an address with this upper half may be in a block. */
   readonly near = new Uint8Array(HIGHS);
   /** Index of a part's regions, `NONE`, or below that a block; by upper half of the address, then by part. */
   readonly #parts: (Int32Array | undefined)[] = Array.from({ length: HIGHS });
   readonly #regions: Int32Array;
 
-  /** @param starts in ascending order */
-  constructor(starts: Float64Array, sizes: Uint32Array) {
-    this.length = starts.length;
-    this.starts = starts;
-    this.sizes = sizes;
+  constructor(ranges: BlockRanges) {
+    this.length = ranges.length;
+    this.ranges = ranges;
     const divided = this.#takeParts();
     this.#regions = new Int32Array(divided.length * REGIONS);
     let block = 0;
+    let end = this.#endOf(block);
     let place = 0;
     for (const part of divided)
       for (let region = 0; region < REGIONS; region++) {
         const from = part * 2 ** PART_BITS + region * 2 ** REGION_BITS;
-        while (block < this.length && this.#endOf(block) <= from) block++;
+        while (end <= from) end = this.#endOf(++block);
         this.#regions[place++] = block;
       }
+  }
+
+  startOf(block: number): number {
+    return this.ranges.startOf(block);
+  }
+
+  sizeOf(block: number): number {
+    return this.ranges.sizeOf(block);
   }
 
   /** @returns the parts that have regions, by address */
@@ -46,8 +59,9 @@ export class BlockList {
     const divided: number[] = [];
     let lastPart = NONE;
     for (let block = 0; block < this.length; block++) {
+      const start = this.startOf(block);
       const end = this.#endOf(block);
-      const first = Math.floor(this.starts[block] / 2 ** PART_BITS);
+      const first = Math.floor(start / 2 ** PART_BITS);
       // The address just behind a block may refer to it, so its part is included.
       const last = Math.floor(end / 2 ** PART_BITS);
       // Most blocks lie in the part of the previous block.
@@ -59,7 +73,7 @@ export class BlockList {
         this.near[high] = 1;
         const parts = this.#parts[high];
         const at = part % PARTS;
-        const isInside = this.starts[block] <= part * 2 ** PART_BITS && end >= (part + 1) * 2 ** PART_BITS;
+        const isInside = start <= part * 2 ** PART_BITS && end >= (part + 1) * 2 ** PART_BITS;
         if (isInside) parts[at] = NONE - 1 - block;
         else if (parts[at] === NONE) parts[at] = REGIONS * (divided.push(part) - 1);
       }
@@ -68,8 +82,10 @@ export class BlockList {
     return divided;
   }
 
+  /** Returns the end of a block; an empty block takes a byte. No address is behind the end of no block. */
   #endOf(block: number): number {
-    return this.starts[block] + Math.max(1, this.sizes[block]);
+    if (block >= this.length) return Number.POSITIVE_INFINITY;
+    return this.startOf(block) + Math.max(1, this.sizeOf(block));
   }
 
   /**
@@ -87,7 +103,16 @@ export class BlockList {
     if (place <= NONE) return NONE - 1 - place;
     const address = high * 2 ** 32 + low;
     let block = this.#regions[place + ((low >>> REGION_BITS) & (REGIONS - 1))];
-    while (block < this.length && this.starts[block] + Math.max(1, this.sizes[block]) <= address) block++;
-    return block < this.length && this.starts[block] <= address ? block : -1;
+    if (block >= this.length) return -1;
+    let start = this.startOf(block);
+    if (start > address) return -1;
+    // The sizes lie elsewhere in memory, so only that of the last block before the address is read.
+    while (start < address && block + 1 < this.length) {
+      const next = this.startOf(block + 1);
+      if (next > address) break;
+      start = next;
+      block++;
+    }
+    return start === address || address - start < this.sizeOf(block) ? block : -1;
   }
 }
