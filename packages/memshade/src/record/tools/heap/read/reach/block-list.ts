@@ -7,6 +7,12 @@ const REGIONS = 2 ** (PART_BITS - REGION_BITS);
 const PARTS = 2 ** (32 - PART_BITS);
 const HIGHS = 2 ** 15;
 const NONE = -1;
+/** Most allocators align blocks to 16 bytes, so the starts in a region are a mask of 16 bits. */
+const ALIGNMENT_BITS = 4;
+const REGION_MASK = 2 ** REGION_BITS - 1;
+/** Numbers of a region: its first block, and the mask. A bit behind the mask: that block starts before the region. */
+const ENTRY = 2;
+const STARTS_BEFORE = 2 ** 16;
 
 /** Address ranges of blocks in ascending order. They do not overlap. */
 export interface BlockRanges {
@@ -34,16 +40,8 @@ export class BlockList {
     this.length = ranges.length;
     this.ranges = ranges;
     const divided = this.#takeParts();
-    this.#regions = new Int32Array(divided.length * REGIONS);
-    let block = 0;
-    let end = this.#endOf(block);
-    let place = 0;
-    for (const part of divided)
-      for (let region = 0; region < REGIONS; region++) {
-        const from = part * 2 ** PART_BITS + region * 2 ** REGION_BITS;
-        while (end <= from) end = this.#endOf(++block);
-        this.#regions[place++] = block;
-      }
+    this.#regions = new Int32Array(divided.length * REGIONS * ENTRY);
+    this.#fillRegions(divided);
   }
 
   startOf(block: number): number {
@@ -52,6 +50,32 @@ export class BlockList {
 
   sizeOf(block: number): number {
     return this.ranges.sizeOf(block);
+  }
+
+  #fillRegions(parts: readonly number[]): void {
+    let block = 0;
+    let end = this.#endOf(block);
+    let next = 0;
+    let start = this.#startOrEnd(next);
+    let place = 0;
+    for (const part of parts)
+      for (let region = 0; region < REGIONS; region++, place += ENTRY) {
+        const from = part * 2 ** PART_BITS + region * 2 ** REGION_BITS;
+        while (end <= from) end = this.#endOf(++block);
+        while (start < from) start = this.#startOrEnd(++next);
+        this.#regions[place] = block;
+        let mask = next > block ? STARTS_BEFORE : 0;
+        let isAligned = true;
+        for (; start <= from + REGION_MASK; start = this.#startOrEnd(++next)) {
+          isAligned &&= start % 2 ** ALIGNMENT_BITS === 0;
+          mask |= 1 << ((start - from) >>> ALIGNMENT_BITS);
+        }
+        this.#regions[place + 1] = isAligned ? mask : 0;
+      }
+  }
+
+  #startOrEnd(block: number): number {
+    return block < this.length ? this.startOf(block) : Number.POSITIVE_INFINITY;
   }
 
   /** @returns the parts that have regions, by address */
@@ -75,7 +99,7 @@ export class BlockList {
         const at = part % PARTS;
         const isInside = start <= part * 2 ** PART_BITS && end >= (part + 1) * 2 ** PART_BITS;
         if (isInside) parts[at] = NONE - 1 - block;
-        else if (parts[at] === NONE) parts[at] = REGIONS * (divided.push(part) - 1);
+        else if (parts[at] === NONE) parts[at] = REGIONS * ENTRY * (divided.push(part) - 1);
       }
       lastPart = last;
     }
@@ -102,7 +126,7 @@ export class BlockList {
     const place = parts[low >>> PART_BITS];
     if (place <= NONE) return NONE - 1 - place;
     const address = high * 2 ** 32 + low;
-    let block = this.#regions[place + ((low >>> REGION_BITS) & (REGIONS - 1))];
+    let block = this.#regions[place + ENTRY * ((low >>> REGION_BITS) & (REGIONS - 1))];
     if (block >= this.length) return -1;
     let start = this.startOf(block);
     if (start > address) return -1;
@@ -115,4 +139,22 @@ export class BlockList {
     }
     return start === address || address - start < this.sizeOf(block) ? block : -1;
   }
+
+  /** Returns the block that starts at an address, or −1. It misses some, but reads no table of starts or sizes. */
+  startingAt(high: number, low: number): number {
+    const place = high < HIGHS ? (this.#parts[high]?.[low >>> PART_BITS] ?? NONE) : NONE;
+    if (place <= NONE || (low & (2 ** ALIGNMENT_BITS - 1)) !== 0) return -1;
+    const at = place + ENTRY * ((low >>> REGION_BITS) & (REGIONS - 1));
+    const mask = this.#regions[at + 1];
+    const bit = 1 << ((low & REGION_MASK) >>> ALIGNMENT_BITS);
+    if ((mask & bit) === 0) return -1;
+    return this.#regions[at] + (mask >>> 16) + bitCount(mask & (bit - 1));
+  }
+}
+
+function bitCount(mask: number): number {
+  let bits = mask - ((mask >>> 1) & 0x5555);
+  bits = (bits & 0x3333) + ((bits >>> 2) & 0x3333);
+  bits = (bits + (bits >>> 4)) & 0x0f0f;
+  return (bits + (bits >>> 8)) & 0x1f;
 }

@@ -100,13 +100,16 @@ export class PointerRows {
   };
 
   #addValue(high: number, low: number, at: number): void {
-    let block = this.#blocks.at(high, low);
+    let block = this.#blocks.startingAt(high, low);
     const value = high * 2 ** 32 + low;
-    const isInBlock = block >= 0;
-    if (!isInBlock) block = this.#emptyArrayBefore(value);
+    let offset = 0;
+    if (block < 0) {
+      block = this.#blocks.at(high, low);
+      if (block < 0) block = this.#emptyArrayBefore(value);
+      else offset = value - this.#blocks.startOf(block);
+    }
     if (block < 0 || block === this.#source || this.#isRooted[block] === 1) return;
     if (this.#isOther?.(value, at, block) === true) return;
-    const offset = isInBlock ? value - this.#blocks.startOf(block) : 0;
     if (offset !== 0) {
       this.#entries.push(~block);
       this.#entries.push(offset);
