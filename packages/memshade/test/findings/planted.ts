@@ -100,6 +100,11 @@ export const PROBLEMS: readonly PlantedProblem[] = [
   among("dead", inWasm("c/seen-cells.c", ["dead"], bytes(40 * 80 * 60 * 4))),
   // Pieces that do not fit, with 16 bytes more.
   inWasm("c/page-builder.c", GROWTH, times(3_896)),
+  inWasm("c/importer.c", ["fragmentation"], blocks(1_500)),
+  // Two numbers and the pointer to them, for all lines but the first one.
+  inWasm("c/tariff.c", ["redundant"], bytes(199_999 * (8 + 8 + 4))),
+  // Three tokens for each 15th of 3,000 lines. The builtins are a leak, too, and stand behind it.
+  inWasm("c/builtins.c", LEAK, blocks(600)),
 
   among("growth", inWasm("cpp/tokenizer.cc", GROWTH, bytes(30 * 4_095 * 24, SMALL))),
   among("churn", inWasm("cpp/tokenizer.cc", ["churn"], blocks(30 * 600))),
@@ -279,4 +284,6 @@ export const SOUND: readonly string[] = [
   "sound/queens.wasm",
   "sound/dense-ports.wasm",
   "sound/price-list.wasm",
+  "sound/importer.wasm",
+  "sound/tariff.wasm",
 ];

@@ -76,7 +76,7 @@ export function reachSentence({ description: { notTracked } }: HeapProfile): str
   return notTracked.find((sentence) => OF_REACH.test(sentence));
 }
 
-const OF_REACH = /^Whether .* lost or still reachable /;
+const OF_REACH = /^Whether .* lost or still reachable | counted as possibly lost because /;
 
 /** Returns true if a profile records which blocks were read and written. */
 export function isUseKnown(profile: HeapProfile): boolean {

@@ -141,6 +141,8 @@ export interface FindingKind<F extends Found = Found> {
 
   /** Least part of a reported finding. */
   readonly leastPart: number;
+  /** True for a finding that stands behind those of other problems, however large its part is. */
+  isLast?(finding: F): boolean;
   /**
    * Set for kinds that judge blocks as a whole. Only one such kind is reported for the blocks of a site.
    * `after`: the kind that causes this one. It is reported instead, and likewise the kind that causes it.

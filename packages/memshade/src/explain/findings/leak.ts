@@ -41,6 +41,8 @@ export interface LeakFinding extends Found<"leak", "heap"> {
   readonly behind: number;
   /** All blocks that the site allocated. */
   readonly allocated: number;
+  /** True if the blocks exist for nearly all of the program's work: they were made once, and do not become more. */
+  readonly isMadeOnce?: true | undefined;
 }
 
 /**
@@ -79,6 +81,7 @@ export const leak: FindingKind<LeakFinding> = {
   find: ({ heap }) => (heap === undefined ? [] : leakFindings(heap)),
   findsLost: ({ state }) => state === "lost",
   leastPart: LEAST_PART,
+  isLast: ({ isMadeOnce }) => isMadeOnce === true,
   ofBlocks: {},
   // Lost blocks, and the blocks that they hold, are not reported for other reasons.
   claims: ({ heap }) => (heap === undefined ? [] : lostPlaces(heap)),
@@ -133,6 +136,21 @@ function leakFindings(profile: HeapProfile): LeakFinding[] {
 type LeakFacts = Omit<LeakFinding, "kind" | "tool" | "unit" | "part">;
 
 /**
+ * True if a site made its blocks early and freed none, as registries and the parts of an interpreter. Blocks that are allocated all
+ * through the run live for half of its work.
+ */
+function isMadeOnce(
+  profile: HeapProfile,
+  { contexts, allocated }: SiteBlocks,
+  leaked: number,
+): true | undefined {
+  const work = accessesOf(profile);
+  const { bytes, byteWork } = dragOfContexts(profile, contexts);
+  if (work === undefined || bytes === 0 || leaked < allocated * MOST) return undefined;
+  return byteWork > bytes * work * (1 - LEAST_LATE / 2) || undefined;
+}
+
+/**
  * Finds live blocks of a program that ended normally. Single small blocks may live as long as the program,
  * and a stopped program might have released everything.
  */
@@ -155,11 +173,12 @@ function liveFindings(profile: HeapProfile, { suppressedBlocks }: SiteColumns): 
         ? found.blocks >= MANY_BLOCKS && found.blocks >= found.allocated * MOST && isGoingOn(profile, found)
         : found.blocks >= MANY_BLOCKS || (found.blocks > 1 && found.bytes >= LEAST_BYTES),
     )
-    .map(({ place, blocks, bytes, allocated }) => ({
-      place,
-      amount: bytes,
-      blocks,
-      allocated,
+    .map((found) => ({
+      place: found.place,
+      amount: found.bytes,
+      blocks: found.blocks,
+      allocated: found.allocated,
+      isMadeOnce: isMadeOnce(profile, found, found.blocks),
       state: "live",
       behind: 0,
     }));
@@ -220,13 +239,17 @@ function placesOf(profile: HeapProfile, site: SiteColumns, measure: BlockMeasure
   });
 }
 
-function factsOf({ found: { place, allocated } }: Place): Pick<LeakFacts, "place" | "allocated"> {
-  return { place, allocated };
+function factsOf(
+  profile: HeapProfile,
+  { found, blocks }: Place,
+): Pick<LeakFacts, "place" | "allocated" | "isMadeOnce"> {
+  const { place, allocated } = found;
+  return { place, allocated, isMadeOnce: isMadeOnce(profile, found, blocks) };
 }
 
 /** Bytes held by blocks of sampled callers have margins of error too. */
 function heldFacts(profile: HeapProfile, place: Place): ReturnType<typeof factsOf> {
-  const facts = factsOf(place);
+  const facts = factsOf(profile, place);
   const { margins } = facts.place;
   const behind = profile.contexts.site!.behindLostBytes;
   if (margins === undefined || place.heldBytes <= place.bytes) return facts;
@@ -326,7 +349,9 @@ function filledForHost(profile: HeapProfile, site: SiteColumns): HostFinding[] {
 
 function growingFindings(profile: HeapProfile, place: Place): LeakFacts[] {
   const growing = growthOf(profile, place.found, place.sum);
-  return growing === undefined ? [] : [{ ...factsOf(place), ...growing, state: "growing", behind: 0 }];
+  return growing === undefined
+    ? []
+    : [{ ...factsOf(profile, place), ...growing, state: "growing", behind: 0 }];
 }
 
 /**

@@ -46,7 +46,7 @@ export const MOST_FINDINGS = 5;
 export function rankFindings(findings: readonly Finding[], most = MOST_FINDINGS): Finding[] {
   const ranked = ofLines(findings)
     .filter((finding) => finding.part >= kindOf(finding).leastPart)
-    .sort((a, b) => b.part - a.part || b.amount - a.amount || (keyOf(a) < keyOf(b) ? -1 : 1));
+    .sort((a, b) => byRank(a, b) || b.amount - a.amount || (keyOf(a) < keyOf(b) ? -1 : 1));
   const reported = new Map<string, Finding>();
   for (const finding of ranked)
     for (const key of keysOf(finding)) {
@@ -68,7 +68,12 @@ function oncePerCause(ranked: readonly Finding[]): Finding[] {
     if (same < 0) joined.push(finding);
     else joined[same] = joinFindings(joined[same]!, finding);
   }
-  return joined.sort((a, b) => b.part - a.part);
+  return joined.sort(byRank);
+}
+
+function byRank(a: Finding, b: Finding): number {
+  const isLast = (finding: Finding): number => (kindOf(finding).isLast?.(finding) === true ? 1 : 0);
+  return isLast(a) - isLast(b) || b.part - a.part;
 }
 
 function hasSameCause(a: Finding, b: Finding): boolean {

@@ -1,5 +1,6 @@
 import { formatPercent } from "../../profile/model/format.ts";
-import type { WasteLoad } from "../../profile/model/waste.ts";
+import type { WasteFrame, WasteLoad } from "../../profile/model/waste.ts";
+import { ownPlace } from "../analyses/frames/own-place.ts";
 import {
   type FindingKind,
   type Found,
@@ -10,10 +11,12 @@ import {
 import { isSpill, PLAIN, type WasteFinding } from "./waste/waste-finding.ts";
 import { operationsInWords, repeatedBy } from "./waste/waste-words.ts";
 
-/** Loads of bytes that the same loop has loaded before, unchanged. */
+/** Loads of bytes that the same loop has loaded before, unchanged, or of one value that never changes. */
 export interface RedundantFinding extends Found<"redundant", "waste"> {
   /** Redundant part of all loads of the code location, 0…1. */
   readonly share: number;
+  /** True if the same run of a loop has loaded the bytes before. */
+  readonly isInLoop: boolean;
 }
 
 /** A wasted load costs less than a wasted store, because engines and caches hide most of it. */
@@ -29,20 +32,22 @@ export const redundant: FindingKind<RedundantFinding> = {
     ofLoad: repeatedLoads,
     isOfCode: true,
     part: (bytes, { moved }) => (LOAD_WEIGHT * bytes) / moved,
-    facts: ({ share }) => ({ share }),
+    facts: ({ share, isInLoop }) => ({ share, isInLoop }),
     inWords: (found) => {
       const load = operationsInWords(found, "load", "load");
       const last = repeatedBy(found, "load", "last loaded");
-      return `${load} again what the same loop has loaded and nothing has changed${last}${valueText(found)}.`;
+      const what = found.isInLoop ? "what the same loop has loaded" : "one value";
+      return `${load} again ${what} and nothing has changed${last}${valueText(found)}.`;
     },
-    advice: () => redundant.advice,
+    advice: ({ isInLoop }) =>
+      isInLoop ? redundant.advice : "Load the value once, in the caller, and pass it on.",
     rows: ["loads"],
   },
   leastPart: LEAST_COMMON_PART,
-  sentence: () => ({
+  sentence: ({ isInLoop }) => ({
     before: "loaded again by",
-    after: "in the same loop, although unchanged",
-    shortAfter: "in the same loop",
+    after: isInLoop ? "in the same loop, although unchanged" : "at each call, although unchanged",
+    shortAfter: isInLoop ? "in the same loop" : "at each call",
   }),
   whole: OF_MOVED,
   weight: "redundant",
@@ -51,7 +56,9 @@ export const redundant: FindingKind<RedundantFinding> = {
 
 /**
  * Finds loads that repeat an unchanged load of the same address in the same run of a loop: a local variable
- * could keep the value. Values loaded longer ago are not reported, because no register would have kept them.
+ * could keep the value. Other values loaded longer ago are not reported, because no register would have kept
+ * them. The exception is a load of a single value that never changes: all loads but the first one are silent, so
+ * a caller could pass the value on.
  */
 function repeatedLoads(load: WasteLoad, index: number, { partners, fold }: WasteSearch): WasteFinding[] {
   const found = load.nof_redundant ?? load.nof_silent;
@@ -62,7 +69,10 @@ function repeatedLoads(load: WasteLoad, index: number, { partners, fold }: Waste
     fold("local variables in memory, loaded again", Math.round((load.bytes_loaded * found) / loads));
     return [];
   }
-  const wasted = Math.min(found, again);
+  // A library starts each search of a tree or table at the same values.
+  const isOneValue = load.nof_silent === loads - 1 && ownPlace<WasteFrame>(load.ips)?.via === undefined;
+  const isInLoop = 2 * again >= loads;
+  const wasted = isOneValue ? found : Math.min(found, again);
   if (wasted === 0) return [];
   return [
     {
@@ -73,6 +83,7 @@ function repeatedLoads(load: WasteLoad, index: number, { partners, fold }: Waste
       operations: loads,
       wasted,
       share: wasted / loads,
+      isInLoop,
       class: load.class,
       value: (load.values ?? []).find((value) => value.loads * 2 >= found),
       ...before,

@@ -220,6 +220,7 @@ const heap = record<RunHeap>({
   ...each(count, "allocations", "allocatedBytes", "frees", "peakBytes", "peakBlocks", "liveBytes"),
   ...each(count, "liveBlocks", "heapAccesses", "otherAccesses", "profilerBytes"),
   staticAccesses: optional(count),
+  spanBytes: optional(count),
   overflow: record<RunHeap["overflow"]>({ contexts: count, blocks: count }),
   reach: optional(reach),
   growth: optional(growth),

@@ -367,6 +367,11 @@ export interface RunHeap {
   staticAccesses?: number | undefined;
   /** Touched memory of the profiler itself. */
   profilerBytes: number;
+  /**
+   * Memory of modules in which blocks have been: bytes from the lowest block to the end of the highest. Absent for
+   * native programs, and after a reset.
+   */
+  spanBytes?: number | undefined;
   /** Allocations that share one entry for lack of room (`contexts`), and allocations that were not followed (`blocks`). */
   overflow: { contexts: number; blocks: number };
   /** [Reachability](concepts.md#lost-or-still-reachable) of the live blocks; absent if it was not determined. */

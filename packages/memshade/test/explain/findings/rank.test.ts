@@ -40,6 +40,12 @@ describe("the findings of a run", () => {
     expect(ranked.map(({ place }) => place.path[0]!.line)).toEqual([2, 3, 1]);
   });
 
+  it("of blocks that were made once stand behind the others", () => {
+    const once: Finding = { ...(leak(at(1), 0.9) as LeakFinding), isMadeOnce: true };
+    const ranked = rankFindings([once, leak(at(2), 0.02), leak(at(3), 0.5)]);
+    expect(ranked.map(({ place }) => place.path[0]!.line)).toEqual([3, 2, 1]);
+  });
+
   it("take more where every program has a little of them", () => {
     const silent = (part: number): Finding => ({
       kind: "silent",

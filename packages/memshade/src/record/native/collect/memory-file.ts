@@ -1,5 +1,5 @@
 import { closeSync, fstatSync, openSync, readSync, writeSync } from "node:fs";
-import { setTimeout as delay } from "node:timers/promises";
+import { setTimeout as delay, setImmediate as turn } from "node:timers/promises";
 import { FormatError } from "../../../ground/bytes/errors.ts";
 import {
   CHANGE_BYTES,
@@ -122,6 +122,8 @@ const WORD_BYTES = 4;
 /** Milliseconds without a hook after which the tables are taken as unchanging. */
 const STILL_MS = 100;
 const STEP_MS = 1;
+/** Milliseconds in which a busy program is likely to call a hook: the file is read all the time. */
+const BUSY_MS = 3;
 
 /** Linear memory that a process shares by a file. The process may be running or gone. */
 export class MemoryFile {
@@ -171,6 +173,10 @@ export class MemoryFile {
       new FormatError("malformed", 0, "memory of a native program", detail);
     if (this.header(Header.magic) !== HEADER_MAGIC) throw wrong("it does not begin as one");
     if (this.header(Header.version) !== HEADER_VERSION) throw wrong("it is of another version");
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
   }
 
   close(): void {
@@ -235,10 +241,10 @@ export class MemoryFile {
   }
 
   modules(): ProcessModule[] {
-    const memory = emptyMemory();
+    const copy = newCopy();
     const count = this.#moduleCount();
-    this.#takeModules(memory, count);
-    return readModules(memory, count);
+    this.#takeModules(copy, count);
+    return readModules(copy.memory, count);
   }
 
   /** Returns address ranges and paths of objects with code, with paths as in `ProcessModule`. */
@@ -263,15 +269,23 @@ export class MemoryFile {
    */
   async readStill(onStill: () => void = () => undefined): Promise<SharedArrayBuffer | undefined> {
     if (this.#isClosed) return undefined;
+    return this.readStillInto(this.copy(), onStill);
+  }
+
+  /** Like `readStill`, into the pages of a copy that was made before: new pages take most of the time of a copy. */
+  async readStillInto(copy: TableCopy, onStill: () => void): Promise<SharedArrayBuffer | undefined> {
     const request = ++this.#requests;
     this.setHeader(Header.request, request);
-    for (let waited = 0; waited < STILL_MS && this.header(Header.answered) !== request; waited += STEP_MS) {
-      await delay(STEP_MS);
+    const start = performance.now();
+    for (let waited = 0; waited < STILL_MS && this.header(Header.answered) !== request; ) {
+      waited = performance.now() - start;
+      await (waited < BUSY_MS ? turn() : delay(STEP_MS));
       if (this.#isClosed) return undefined;
     }
     try {
       onStill();
-      return this.read();
+      this.#copyInto(copy);
+      return copy.memory;
     } finally {
       this.setHeader(Header.request, 0);
     }
@@ -290,8 +304,19 @@ export class MemoryFile {
 
   /** Copies the tables; all other memory is zero. */
   read(): SharedArrayBuffer {
-    const memory = emptyMemory();
-    const take = (from: number, length: number): void => this.#take(memory, from, length);
+    return this.copy().memory;
+  }
+
+  /** Copies the tables as they are at the moment, while the process may be changing them. */
+  copy(): TableCopy {
+    const copy = newCopy();
+    this.#copyInto(copy);
+    return copy;
+  }
+
+  #copyInto(copy: TableCopy): void {
+    const { memory } = copy;
+    const take = (from: number, length: number): void => this.#take(copy, from, length);
     take(0, Place.mibs);
     const control = (field: number): number => new DataView(memory).getUint32(Place.control + field, true);
     // Tables for finding nodes, and counters, are not needed by readers.
@@ -305,18 +330,17 @@ export class MemoryFile {
     take(Place.changes, control(Control.changes) * CHANGE_BYTES);
     take(Place.nodes, (control(Control.nodeNext) + 1) * NODE_BYTES);
     take(Place.records, Math.min(control(Control.recordNext) + 1, Place.recordCapacity) * RECORD_BYTES);
-    this.#takeModules(memory, this.#moduleCount());
+    this.#takeModules(copy, this.#moduleCount());
     const threads = Math.min(this.header(Header.threads), MOST_THREADS);
     for (let i = 0; i < threads; i++) take(Place.threads + i * THREAD_BYTES, Thread.stack);
     take(Place.buckets, (this.header(Header.lastBucket) + 1) * SLOT_BYTES);
     take(Place.parts, this.header(Header.parts) * STARTED_PART_BYTES);
     take(Place.slots, Math.min(control(Control.slotsNext), Place.slotsEnd - Place.slots));
-    return memory;
   }
 
-  #takeModules(memory: SharedArrayBuffer, count: number): void {
-    this.#take(memory, Place.modules, count * MODULE_BYTES);
-    this.#take(memory, Place.names, this.#nameBytes());
+  #takeModules(copy: TableCopy, count: number): void {
+    this.#take(copy, Place.modules, count * MODULE_BYTES);
+    this.#take(copy, Place.names, this.#nameBytes());
   }
 
   #nameBytes(): number {
@@ -327,16 +351,24 @@ export class MemoryFile {
     return Math.min(this.header(Header.modules), MOST_MODULES);
   }
 
-  /** Skips pieces of zeros, which the target contains already. */
-  #take(memory: SharedArrayBuffer, from: number, length: number): void {
+  /** Skips pieces of zeros, which the copy contains already. */
+  #take({ memory, pieces }: TableCopy, from: number, length: number): void {
     const bytes = new Uint8Array(memory);
-    const piece = Buffer.allocUnsafe(Math.min(PIECE_BYTES, length));
     for (let at = from; at < from + length; at += PIECE_BYTES) {
       const wanted = Math.min(PIECE_BYTES, from + length - at);
-      const found = piece.subarray(0, readSync(this.#descriptor, piece, 0, wanted, MEMORY_AT + at));
-      if (!found.equals(ZEROS.subarray(0, found.length))) bytes.set(found, at);
+      const found = ONE_PIECE.subarray(0, readSync(this.#descriptor, ONE_PIECE, 0, wanted, MEMORY_AT + at));
+      if (!pieces.has(at) && found.equals(ZEROS.subarray(0, found.length))) continue;
+      bytes.set(found, at);
+      pieces.add(at);
     }
   }
+}
+
+/** A copy of the tables. */
+export interface TableCopy {
+  readonly memory: SharedArrayBuffer;
+  /** Starts of the pieces that contain something. */
+  readonly pieces: Set<number>;
 }
 
 /**
@@ -349,4 +381,10 @@ function emptyMemory(): SharedArrayBuffer {
     .buffer as unknown as SharedArrayBuffer;
 }
 
+function newCopy(): TableCopy {
+  return { memory: emptyMemory(), pieces: new Set() };
+}
+
 const ZEROS = Buffer.alloc(PIECE_BYTES);
+/** Memory for a piece on its way. */
+const ONE_PIECE = Buffer.alloc(PIECE_BYTES);

@@ -77,11 +77,13 @@ export class CopyLook {
 
   async #readCopy(isLast: boolean): Promise<LookedTables | "running" | "asleep" | undefined> {
     const memory = this.#memory;
+    if (memory.isClosed) return undefined;
+    const copied = memory.copy();
     memory.setHeader(Header.copy, NO_COPY);
     memory.setHeader(Header.copyAsked, 1);
     const standing = new StandingThreads(this.#target.pid);
     let threads: SeenThread[] = [];
-    const tables = await memory.readStill(() => {
+    const tables = await memory.readStillInto(copied, () => {
       threads = standing.now();
     });
     memory.setHeader(Header.copyAsked, 0);

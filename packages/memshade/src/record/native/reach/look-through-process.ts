@@ -1,19 +1,20 @@
+import { partitionPoint } from "../../../ground/bytes/columns.ts";
+import { Control } from "../../tools/heap/layout.ts";
 import type { GranuleCounters } from "../../tools/heap/read/granule-counters.ts";
-import { nativeColumns } from "../../tools/heap/read/live-columns.ts";
+import { LiveTable } from "../../tools/heap/read/live-table.ts";
 import { BlockList } from "../../tools/heap/read/reach/block-list.ts";
 import { classifyBlocks } from "../../tools/heap/read/reach/classify-blocks.ts";
 import type { UnknownReach } from "../../tools/heap/read/reach/look-through.ts";
-import { type InstanceReach, sumUp } from "../../tools/heap/read/reach/sum-up.ts";
+import { type InstanceReach, OwnedSums, sumUp } from "../../tools/heap/read/reach/sum-up.ts";
 import { ShadowReader } from "../../tools/heap/read/read-shadow.ts";
 import type { InstrumentedInfo } from "../../tools/options.ts";
 import { contextPath, NO_COUNTERS, PROCESS_INFO } from "../collect/heap-part.ts";
 import { readModules } from "../collect/modules.ts";
-import { Header } from "../layout.ts";
+import { Header, Place } from "../layout.ts";
 import { NATIVE_LAYOUT } from "../memory-layout.ts";
-import { isChunkHead } from "./chunk-heads.ts";
 import { baseName, type MappedRange } from "./mapped-ranges.ts";
 import type { ProcessMemory } from "./process-memory.ts";
-import { processRoots } from "./roots.ts";
+import { isChunkHead, processRoots } from "./roots.ts";
 
 /** A process that stands still. */
 export interface StillProcess {
@@ -55,9 +56,9 @@ export function findProcessReach(process: StillProcess): InstanceReach | Unknown
   const info: InstrumentedInfo = { ...PROCESS_INFO, tools: [isCounted ? "heap" : "alloc"] };
   const reader = new ShadowReader({ buffer: tables, counters: counters ?? NO_COUNTERS }, NATIVE_LAYOUT, info);
   if (reader.hasUnfollowedBlocks) return { unknown: UNFOLLOWED };
-  const live = nativeColumns(tables, NATIVE_LAYOUT);
-  const blocks = new BlockList(live.starts, live.sizes);
-  const isMapping = (block: number): boolean => mappings.has(blocks.starts[block]);
+  const live = new LiveTable(tables, NATIVE_LAYOUT);
+  const blocks = new BlockList(live);
+  const isMapping = (block: number): boolean => mappings.size > 0 && mappings.has(live.startOf(block));
   const ranges = processRoots({
     ranges: process.ranges,
     memory,
@@ -70,19 +71,21 @@ export function findProcessReach(process: StillProcess): InstanceReach | Unknown
     hasHadBlocks: hadBlocks(reader),
     isForeign: process.isForeign,
   });
-  const late = Math.floor(reader.now / 2) + 1;
   const isOfLoader = loaderContexts(view, tables, process.own.image);
   const reached: number[] = [];
   // The dynamic linker refers to its blocks in ways of its own.
   for (let block = 0; block < blocks.length; block++)
-    if (isOfLoader(live.contexts[block]) || (mappings.size > 0 && isMapping(block))) reached.push(block);
+    if (isOfLoader(live.contextOf(block)) || isMapping(block)) reached.push(block);
   for (const pointer of stacks) {
     const block = blocks.find(pointer);
     if (block >= 0) reached.push(block);
   }
   const space = { memory, ranges, values: [], reached, isOther: isChunkHead(process.ranges, blocks) };
-  const found = classifyBlocks(blocks, space, { times: live.times, late });
-  return { ...sumUp(live, { ...found, late }, reader, process.running.size > 0), hostMayHold: false };
+  const { late } = reader;
+  const owned = new OwnedSums(live);
+  const times = { timeOf: (block: number) => live.timeOf(block), late };
+  const reach = classifyBlocks(blocks, space, times, (owner, sums) => owned.add(owner, sums));
+  return { ...sumUp(live, { reach, owned, late }, reader, process.running.size > 0), hostMayHold: false };
 }
 
 /** Returns a predicate for contexts that allocate in the dynamic linker. */
@@ -94,15 +97,14 @@ function loaderContexts(
   const modules = readModules(tables, view.getUint32(Header.modules, true));
   const ours = modules.filter(({ name }) => name === image);
   const loaders = modules.filter(({ name }) => LOADER.test(baseName(name)));
-  const cache = new Map<number, boolean>();
+  const [unknown, no, yes] = [0, 1, 2];
+  const cache = new Uint8Array(view.getUint32(Place.control + Control.mibNext, true) + 1);
   return (context) => {
-    let isOfLoader = cache.get(context);
-    if (isOfLoader === undefined) {
+    if (cache[context] === unknown) {
       const site = contextPath(view, context, ours)?.[0] ?? 0;
-      isOfLoader = loaders.some(({ start, end }) => site >= start && site < end);
-      cache.set(context, isOfLoader);
+      cache[context] = loaders.some(({ start, end }) => site >= start && site < end) ? yes : no;
     }
-    return isOfLoader;
+    return cache[context] === yes;
   };
 }
 
@@ -116,6 +118,8 @@ function hadBlocks(reader: ShadowReader): (from: number, to: number) => boolean 
   let regions: number[] | undefined;
   return (from, to) => {
     regions ??= [...reader.blocks.regionStarts()];
-    return regions.some((start) => start >= from && start < to);
+    const starts = regions;
+    const first = partitionPoint(0, starts.length, (i) => starts[i]! < from);
+    return first < starts.length && starts[first]! < to;
   };
 }

@@ -1,7 +1,7 @@
 import { PAGE_BYTES } from "../../../ground/bytes/sizes.ts";
 import type { BlockList } from "../../tools/heap/read/reach/block-list.ts";
 import { without } from "../../tools/heap/read/reach/look-through.ts";
-import { isAnonymous, type MappedRange } from "./mapped-ranges.ts";
+import { baseName, isAnonymous, type MappedRange } from "./mapped-ranges.ts";
 import type { ProcessMemory } from "./process-memory.ts";
 
 const WORD_BYTES = 8;
@@ -134,21 +134,25 @@ function allocatorMemory(sources: RootSources, roots: readonly MappedRange[]): n
   });
   const inKnown = new RangeIndex(mergeRanges(ranges));
   const inRoots = new RangeIndex(roots.flatMap(({ start, end }) => [start, end]));
-  const foreign = new Set<number>();
+  /** Ranges of other allocators, and where the data of an object at their beginning ends. */
+  const foreign = new Map<number, number>();
+  const isOfOther = (range: MappedRange): boolean => isAnonymous(range) && inKnown.find(range.start) < 0;
   for (let block = 0; block < blocks.length; block++) {
-    const start = blocks.starts[block];
-    if (isMapping(block) || inKnown.find(start) >= 0) continue;
+    const start = blocks.startOf(block);
+    if (inKnown.find(start) >= 0 || isMapping(block)) continue;
     const index = inRoots.find(start);
-    if (index < 0) continue;
-    const chunk = mappedChunk(start, roots[index]!, memory);
-    ranges.push(...(chunk ?? [start, start + blocks.sizes[block]]));
-    if (chunk === undefined && isAnonymous(roots[index]!)) foreign.add(index);
+    if (index < 0 || start >= (foreign.get(index) ?? Number.POSITIVE_INFINITY)) continue;
+    const range = roots[index]!;
+    const chunk = mappedChunk(start, range, memory);
+    ranges.push(...(chunk ?? [start, start + blocks.sizeOf(block)]));
+    if (chunk === undefined && isOfOther(range)) foreign.set(index, endOfData(sources.ranges, range, memory));
   }
   if (foreign.size > 0 || sources.isForeign)
     roots.forEach((range, index) => {
-      if (!isAnonymous(range) || inKnown.find(range.start) >= 0) return;
-      if (foreign.has(index) || sources.hasHadBlocks(range.start, range.end))
-        ranges.push(endOfData(sources.ranges, range, memory), range.end);
+      if (!isOfOther(range)) return;
+      const from = foreign.get(index);
+      if (from !== undefined || sources.hasHadBlocks(range.start, range.end))
+        ranges.push(from ?? endOfData(sources.ranges, range, memory), range.end);
     });
   return ranges;
 }
@@ -226,4 +230,34 @@ function endOfData(ranges: readonly MappedRange[], range: MappedRange, memory: P
   }
   const last = Math.ceil((end - lowest) / PAGE_BYTES) * PAGE_BYTES + first.start;
   return Math.min(range.end, Math.max(range.start, last));
+}
+
+const C_LIBRARY = /^libc[.-]/;
+
+/**
+ * Returns a predicate for words in the C library's data that are addresses of free memory, not of a block.
+ * The allocator's lists refer to the chunk after a block, whose head may overlap the end of that block.
+ */
+export function isChunkHead(
+  ranges: readonly MappedRange[],
+  blocks: BlockList,
+): (value: number, at: number, block: number) => boolean {
+  const data: number[] = [];
+  ranges.forEach((range, i) => {
+    const before = ranges[i - 1];
+    const isBehind =
+      before?.end === range.start && C_LIBRARY.test(baseName(before.path)) && isAnonymous(range);
+    if (range.access[1] === "w" && (isBehind || C_LIBRARY.test(baseName(range.path))))
+      data.push(range.start, range.end);
+  });
+  const [lowest, highest] = [Math.min(...data), Math.max(...data)];
+  return (value, at, block) => {
+    if (at < lowest || at >= highest) return false;
+    let isOfLibrary = false;
+    for (let i = 0; i < data.length; i += 2) isOfLibrary ||= at >= data[i]! && at < data[i + 1]!;
+    if (!isOfLibrary) return false;
+    const size = blocks.sizeOf(block);
+    const chunk = Math.max(32, 16 * Math.floor((size + 8 + 15) / 16));
+    return value === blocks.startOf(block) + chunk - 16;
+  };
 }

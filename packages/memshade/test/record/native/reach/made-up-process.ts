@@ -1,7 +1,6 @@
-import { isChunkHead } from "../../../../src/record/native/reach/chunk-heads.ts";
 import { readMappedRanges } from "../../../../src/record/native/reach/mapped-ranges.ts";
 import { ProcessMemory, type ReadableProcess } from "../../../../src/record/native/reach/process-memory.ts";
-import { processRoots, type RootSources } from "../../../../src/record/native/reach/roots.ts";
+import { isChunkHead, processRoots, type RootSources } from "../../../../src/record/native/reach/roots.ts";
 import { BlockList } from "../../../../src/record/tools/heap/read/reach/block-list.ts";
 import { classifyBlocks } from "../../../../src/record/tools/heap/read/reach/classify-blocks.ts";
 
@@ -45,10 +44,11 @@ export class MadeUpProcess implements ReadableProcess {
   }
 
   kinds(blocks: readonly (readonly [number, number])[], more: Partial<RootSources> = {}): string[] {
-    const list = new BlockList(
-      Float64Array.from(blocks, ([start]) => start),
-      Uint32Array.from(blocks, ([, size]) => size),
-    );
+    const list = new BlockList({
+      length: blocks.length,
+      startOf: (block) => blocks[block]![0],
+      sizeOf: (block) => blocks[block]![1],
+    });
     const memory = new ProcessMemory(this);
     const ranges = readMappedRanges(this.#maps);
     const roots = processRoots({
@@ -65,6 +65,7 @@ export class MadeUpProcess implements ReadableProcess {
       ...more,
     });
     const space = { memory, ranges: roots, values: [], isOther: isChunkHead(ranges, list) };
-    return [...classifyBlocks(list, space).reach].map((reach) => NAMES[reach]!);
+    const times = { timeOf: () => 0, late: Number.POSITIVE_INFINITY };
+    return [...classifyBlocks(list, space, times, () => undefined)].map((reach) => NAMES[reach]!);
   }
 }

@@ -38,8 +38,7 @@ import { ContextTable, type MergedContext, pathKey, type ShadowContext } from ".
 import { describeIntervals } from "./describe-intervals.ts";
 import { describeStackTakes } from "./describe-stack-takes.ts";
 import type { TableMemory } from "./granule-counters.ts";
-import { boundsOfBlocks } from "./heap-bounds.ts";
-import { type Confirmation, confirmAllocator, sentencesOf } from "./heap-notes.ts";
+import { boundsOfBlocks, type Confirmation, confirmAllocator, sentencesOf } from "./heap-notes.ts";
 import {
   type DescribeHostFrame,
   HostCallers,
@@ -478,6 +477,7 @@ function heapOf(
     heapAccesses: sumOf(contexts, (mib) => mib.totalAccessCount),
     otherAccesses: sum("otherAccesses"),
     profilerBytes: sum("profilerBytes"),
+    ...(sum("spanBytes") === 0 ? {} : { spanBytes: sum("spanBytes") }),
     overflow: { contexts: sum("overflowContexts"), blocks: sum("overflowBlocks") },
     ...(reach === undefined
       ? {}

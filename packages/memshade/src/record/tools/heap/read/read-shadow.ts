@@ -87,6 +87,8 @@ export const SHADOW_TOTALS = [
   "liveBlocks",
   "otherAccesses",
   "profilerBytes",
+  /** Bytes from the lowest block of a module so far to the end of the highest; 0 if they are unknown. */
+  "spanBytes",
   "overflowContexts",
   "overflowBlocks",
   /** Number of the `overflowBlocks` that have ended. */
@@ -166,6 +168,8 @@ export class ShadowReader {
   /** Accesses before a reset that are still in counters outside of live blocks. */
   #forgottenAccesses = 0;
   #liveCounters = 0;
+  /** True after a reset: blocks from before it have a part in the span. */
+  #isReset = false;
 
   constructor(
     memory: TableMemory,
@@ -254,6 +258,7 @@ export class ShadowReader {
     view.setUint32(control + Control.peakStamp, stamp, true);
     forgetIntervals(view, this.#layout);
     this.#statics?.forget();
+    this.#isReset = true;
     this.#forgottenAccesses = 0;
     this.#forgottenAccesses = this.read().totals.otherAccesses;
     this.#forgottenAllocations = this.#control64(Control.allocations) - this.#live().blocks;
@@ -319,6 +324,11 @@ export class ShadowReader {
     const accessesAtLook = this.#u64(this.#layout.followed + Followed.accesses);
     const foundSince = this.#control64(Control.accesses) - this.#control64(Control.accessesThen);
     return foundSince + Math.max(0, accesses - accessesAtLook);
+  }
+
+  /** Time from which on blocks are late: the second half of the run. */
+  get late(): number {
+    return Math.floor(this.now / 2) + 1;
   }
 
   get hasSeveralInstances(): boolean {
@@ -455,6 +465,11 @@ export class ShadowReader {
     );
   }
 
+  #spanBytes(): number {
+    const lowest = this.#layout.native === undefined && !this.#isReset ? this.blocks.lowest() : undefined;
+    return lowest === undefined ? 0 : Math.max(0, this.#control32(Control.highWater) - lowest);
+  }
+
   #live(): Live {
     return splitLive(this.#view.getBigUint64(this.#layout.control + Control.live, true));
   }
@@ -486,6 +501,7 @@ export class ShadowReader {
       liveBlocks: live.blocks,
       otherAccesses: this.#control64(Control.otherAccesses),
       profilerBytes: this.#profilerBytes(),
+      spanBytes: this.#spanBytes(),
       earlierBytes: this.#control64(Control.earlierBytes),
       histogramsDropped: this.#control32(Control.histogramDropped),
       nearlyFullCounters: 0,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { boundsOfBlocks } from "../../../../../src/record/tools/heap/read/heap-bounds.ts";
+import { boundsOfBlocks } from "../../../../../src/record/tools/heap/read/heap-notes.ts";
 import type { ShadowTotals } from "../../../../../src/record/tools/heap/read/read-shadow.ts";
 
 const ZEROS = new Proxy({} as ShadowTotals, { get: (target, key) => Reflect.get(target, key) ?? 0 });

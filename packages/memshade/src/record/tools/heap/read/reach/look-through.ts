@@ -2,14 +2,13 @@ import { decodeModule } from "../../../../../code/wasm/index.ts";
 import { isMemory } from "../../../followed-memory.ts";
 import { SHADOW_MEMORY } from "../../../host-interface.ts";
 import type { InstrumentedInfo, PointerRoots, StaticPlaces } from "../../../options.ts";
-import type { LiveBlock } from "../live-blocks.ts";
-import { columnsOf } from "../live-columns.ts";
+import { LiveTable } from "../live-table.ts";
 import { ShadowReader } from "../read-shadow.ts";
 import { segmentStart } from "../segment-start.ts";
 import { BlockList } from "./block-list.ts";
-import { type BlockTimes, classifyBlocks, type PointerSpace } from "./classify-blocks.ts";
+import { classifyBlocks, type PointerSpace } from "./classify-blocks.ts";
 import { flatMemory } from "./program-memory.ts";
-import { type InstanceReach, sumUp } from "./sum-up.ts";
+import { type InstanceReach, OwnedSums, sumUp } from "./sum-up.ts";
 
 /** Least size of a stack, bytes: no linker makes a smaller one by default. */
 const SMALLEST_STACK_BYTES = 65_536;
@@ -96,21 +95,20 @@ export function findReach(
   if (reader.hasUnfollowedBlocks) return { unknown: "blocks beyond --max-blocks may point to them" };
   if (info.sharedMemory && info.acrossThreads !== true)
     return { unknown: "threads share the memory, and each was recorded separately" };
-  const live = columnsOf(sortedBlocks(reader));
-  const blocks = new BlockList(live.starts, live.sizes);
+  const live = new LiveTable(shadow.buffer, layout);
+  const blocks = new BlockList(live);
   const values = roots.globals.map((name) => addressIn(exports[name]));
   const stackPointer = roots.stackPointer === undefined ? undefined : addressIn(exports[roots.stackPointer]);
   const inside =
     state.inside ??
     (stackPointer !== undefined && stackPointer > roots.stackFrom && stackPointer < roots.stackTo);
-  const times: BlockTimes = {
-    times: live.times,
-    late: Math.floor(reader.now / 2) + 1,
-  };
   const space: PointerSpace = {
     memory: flatMemory(program.buffer, info.memory64 === true ? 8 : 4),
     ranges: rootRanges(roots, {
-      lowestBlock: Math.min(reader.blocks.lowest() ?? Number.POSITIVE_INFINITY, live.starts[0] ?? 0),
+      lowestBlock: Math.min(
+        reader.blocks.lowest() ?? Number.POSITIVE_INFINITY,
+        live.length === 0 ? 0 : live.startOf(0),
+      ),
       // Outside of the program's functions, the host may have reserved a part of the stack. Pointers there
       // are the host's.
       stackPointer: inside || stackPointer === undefined ? stackPointer : roots.stackTo,
@@ -119,12 +117,11 @@ export function findReach(
     values,
     isOther: live.length === 0 ? undefined : isInitialValue(initialData(state.original, info.statics)),
   };
-  const classified = { ...classifyBlocks(blocks, space, times), late: times.late };
-  return { ...sumUp(live, classified, reader, inside), hostMayHold: state.hostMayHold };
-}
-
-function sortedBlocks(reader: ShadowReader): LiveBlock[] {
-  return [...reader.blocks].sort((a, b) => a.address - b.address);
+  const { late } = reader;
+  const owned = new OwnedSums(live);
+  const times = { timeOf: (block: number) => live.timeOf(block), late };
+  const reach = classifyBlocks(blocks, space, times, (owner, sums) => owned.add(owner, sums));
+  return { ...sumUp(live, { reach, owned, late }, reader, inside), hostMayHold: state.hostMayHold };
 }
 
 function addressIn(global: unknown): number {

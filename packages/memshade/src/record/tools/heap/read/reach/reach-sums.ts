@@ -1,6 +1,8 @@
 import { REACH_FIELDS } from "../../../../../profile/model/reach-fields.ts";
 import type { RunReach } from "../../../../../profile/model/run.ts";
-import { Reach } from "./classify-blocks.ts";
+
+/** Ways in which a program can reach a live block. `None` is a block that is not classified yet. */
+export const Reach = { None: 0, Reachable: 1, Possible: 2, Lost: 3, Indirect: 4 } as const;
 
 export type ReachSums = Record<keyof RunReach, number>;
 

@@ -1,9 +1,9 @@
 import { entryOf } from "../../../../../ground/bytes/entries.ts";
 import { REACH_FIELDS } from "../../../../../profile/model/reach-fields.ts";
 import type { LiveBlocks } from "../live-blocks.ts";
-import type { LiveColumns } from "../live-columns.ts";
+import type { LiveTable } from "../live-table.ts";
 import type { ShadowReader } from "../read-shadow.ts";
-import { type Classified, Reach } from "./classify-blocks.ts";
+import type { OwnedBlocks } from "./owners.ts";
 import {
   PLACE_OF_BEHIND,
   PLACE_OF_DONE,
@@ -12,6 +12,7 @@ import {
   PLACE_OF_LATE_BEHIND,
   PLACE_OF_REACH,
   PLACE_OF_SETTLED,
+  Reach,
 } from "./reach-sums.ts";
 
 /**
@@ -150,9 +151,30 @@ export interface InstanceReach {
   accessesAfter: number;
 }
 
+/** Sums of the blocks that lost blocks own, by the context of the owners. */
+export class OwnedSums {
+  readonly #live: LiveTable;
+  readonly #sums = new Map<number, OwnedBlocks>();
+
+  constructor(live: LiveTable) {
+    this.#live = live;
+  }
+
+  add(owner: number, { bytes, blocks, late }: OwnedBlocks): void {
+    const sums = entryOf(this.#sums, this.#live.contextOf(owner), () => ({ bytes: 0, blocks: 0, late: 0 }));
+    sums.bytes += bytes;
+    sums.blocks += blocks;
+    sums.late += late;
+  }
+
+  [Symbol.iterator](): Iterator<[number, OwnedBlocks]> {
+    return this.#sums.entries();
+  }
+}
+
 export function sumUp(
-  live: LiveColumns,
-  { reach, behindBytes, behindBlocks, behindLate, late }: Classified & { late: number },
+  live: LiveTable,
+  { reach, owned, late }: { reach: Uint8Array; owned: OwnedSums; late: number },
   reader: ShadowReader,
   inside: boolean,
 ): Omit<InstanceReach, "hostMayHold"> {
@@ -164,8 +186,8 @@ export function sumUp(
   let last = -1;
   let sums: number[] = [];
   for (let index = 0; index < live.length; index++) {
-    const context = live.contexts[index];
-    const [size, time] = [live.sizes[index], live.times[index]];
+    const context = live.contextOf(index);
+    const time = live.timeOf(index);
     if (context !== last) {
       sums = sumsOf.get(context) ?? REACH_FIELDS.map(() => 0);
       sumsOf.set(context, sums);
@@ -173,7 +195,7 @@ export function sumUp(
     }
     const blockReach = reach[index] as keyof typeof PLACE_OF_REACH;
     const place = PLACE_OF_REACH[inside && blockReach !== Reach.Reachable ? Reach.Possible : blockReach] ?? 0;
-    sums[place]! += size;
+    sums[place]! += live.sizeOf(index);
     sums[place + 1]!++;
     if (time >= late) sums[PLACE_OF_LATE + (blockReach === Reach.Reachable ? 1 : 0)]!++;
     const followed = followedAt(live, index, reader);
@@ -181,11 +203,14 @@ export function sumUp(
     if (followed !== undefined) pauses.add(context, { time, ...followed });
     if (blockReach === Reach.Reachable && followed?.isIdle === true) sums[PLACE_OF_IDLE]! += followed.stands;
     if (blockReach === Reach.Indirect && time >= late) settled.add(context, followed);
-    if (inside || blockReach !== Reach.Lost) continue;
-    sums[PLACE_OF_BEHIND]! += behindBytes[index];
-    sums[PLACE_OF_BEHIND + 1]! += behindBlocks[index];
-    sums[PLACE_OF_LATE_BEHIND]! += behindLate[index];
   }
+  if (!inside)
+    for (const [context, { bytes, blocks, late }] of owned) {
+      const sums = sumsOf.get(context)!;
+      sums[PLACE_OF_BEHIND] = bytes;
+      sums[PLACE_OF_BEHIND + 1] = blocks;
+      sums[PLACE_OF_LATE_BEHIND] = late;
+    }
   const work = reader.blocks.workSeen + accessesSince;
   accessesAfter += accessesSince;
   // Allocations since the last look came after up to this part of the work, else one of them had been a look.
@@ -203,12 +228,12 @@ export function sumUp(
 }
 
 function followedAt(
-  live: LiveColumns,
+  live: LiveTable,
   index: number,
   { blocks }: ShadowReader,
 ): ReturnType<LiveBlocks["followed"]> {
-  const followed = live.followed[index];
+  const followed = live.followedOf(index);
   if (followed === 0) return undefined;
-  const [address, size] = [live.starts[index], live.sizes[index]];
-  return blocks.followed({ address, size, followed, folded: live.folded.get(index) ?? 0 });
+  const [address, size] = [live.startOf(index), live.sizeOf(index)];
+  return blocks.followed({ address, size, followed, folded: live.foldedOf(index) });
 }

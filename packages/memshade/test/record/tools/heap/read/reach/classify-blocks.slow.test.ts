@@ -1,9 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { BlockList } from "../../../../../../src/record/tools/heap/read/reach/block-list.ts";
-import { classifyBlocks, Reach } from "../../../../../../src/record/tools/heap/read/reach/classify-blocks.ts";
+import {
+  classifyBlocks as classify,
+  type PointerSpace,
+} from "../../../../../../src/record/tools/heap/read/reach/classify-blocks.ts";
 import { isInitialValue } from "../../../../../../src/record/tools/heap/read/reach/look-through.ts";
 import { flatMemory } from "../../../../../../src/record/tools/heap/read/reach/program-memory.ts";
+import { Reach } from "../../../../../../src/record/tools/heap/read/reach/reach-sums.ts";
 
 const NAMES = ["", "reachable", "possible", "lost", "indirect"];
 
@@ -21,10 +25,30 @@ function memoryOf(words: Readonly<Record<number, number>>, wordBytes = 4, bytes 
 }
 
 function listOf(blocks: readonly Block[]): BlockList {
-  return new BlockList(
-    Float64Array.from(blocks, ({ start }) => start),
-    Uint32Array.from(blocks, ({ size }) => size),
-  );
+  return new BlockList({
+    length: blocks.length,
+    startOf: (block) => blocks[block]!.start,
+    sizeOf: (block) => blocks[block]!.size,
+  });
+}
+
+function classifyBlocks(
+  list: BlockList,
+  space: PointerSpace,
+  { times, late }: { times?: Float64Array; late: number } = { late: Number.POSITIVE_INFINITY },
+) {
+  const behind = {
+    behindBytes: new Float64Array(list.length),
+    behindBlocks: new Float64Array(list.length),
+    behindLate: new Float64Array(list.length),
+  };
+  const timeOf = (block: number) => times?.[block] ?? 0;
+  const reach = classify(list, space, { timeOf, late }, (owner, owned) => {
+    behind.behindBytes[owner] = owned.bytes;
+    behind.behindBlocks[owner] = owned.blocks;
+    behind.behindLate[owner] = owned.late;
+  });
+  return { reach, ...behind };
 }
 
 describe("live blocks", () => {
