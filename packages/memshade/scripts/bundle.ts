@@ -28,6 +28,12 @@ export const NODE_ENTRIES: Entries = {
   "decompress-xz": "names/load/decompress-xz",
 };
 
+/**
+ * The code that rewrites modules: a script in one file, whose name has a hash of it. Shares the errors with the code that loads it, in
+ * src/record/host/module/module-cache.ts.
+ */
+const REWRITER = { name: "rewriter", path: "record/tools/index", shared: `${source}ground/bytes/errors.ts` };
+
 /** The same for web pages, by name in dist/browser/. */
 export const BROWSER_ENTRIES: Entries = {
   index: "browser",
@@ -56,6 +62,8 @@ const BEGINNINGS: Readonly<Record<string, readonly string[]>> = {
   command: ["cli/command-line", "cli/commands/node"],
   program: ["record/host/node/register"],
   recording: ["record/host/node/recording/recording-thread"],
+  running: ["cli/commands/run", "record/native/run-native"],
+  summary: ["cli/summary"],
 };
 
 /**
@@ -127,14 +135,39 @@ function loadedBy(files: readonly string[], context: ChunkingContext): ReadonlyS
 export async function bundle(): Promise<void> {
   // npm packages are not bundled if Node can find them.
   const isPackage = (id: string) => !id.startsWith(".") && !id.startsWith("/");
+  const rewriter = await writeRewriter();
   await write(
     dist,
     NODE_ENTRIES,
-    { platform: "node", external: isPackage },
+    {
+      platform: "node",
+      external: isPackage,
+      transform: { define: { BUILT_REWRITER: JSON.stringify(rewriter) } },
+    },
     { groups: [{ name: fileOf, debugName: "files", minShareCount: 2 }] },
   );
   for (const [name, path] of Object.entries(BROWSER_ENTRIES))
     await write(`${dist}browser/`, { [name]: path }, { platform: "browser" }, false);
+}
+
+/** Returns the name of its file. */
+async function writeRewriter(): Promise<string> {
+  const script = await rolldown({
+    input: { [REWRITER.name]: `${source}${REWRITER.path}.ts` },
+    platform: "node",
+    external: (id) => id.startsWith("node:") || id === REWRITER.shared,
+    checks: { unresolvedImport: true },
+  });
+  const { output } = await script.write({
+    dir: dist,
+    format: "cjs",
+    entryFileNames: "[name]-[hash].cjs",
+    comments: false,
+    codeSplitting: false,
+  });
+  await script.close();
+  noteBundled(output);
+  return output[0].fileName;
 }
 
 /** Scripts of web pages' agents, with the functions that audio worklets lack. */
