@@ -8,6 +8,22 @@ import { noteBundled } from "./third-party.ts";
 const source = fileURLToPath(new URL("../src/", import.meta.url));
 const dist = fileURLToPath(new URL("../dist/", import.meta.url));
 
+/** Packages that the commands `run` and `node` load. */
+const OF_EVERY_START = /^(?:commander|@noble\/hashes)\b/;
+
+/** Characters that make V8 store all of a file with two bytes per character. */
+const NOT_ASCII = /[^\0-\x7f]/;
+
+/** Writes files again with the text of strings, templates and regular expressions in ASCII. */
+function writeAscii(folder: string, files: readonly { fileName: string; code?: string }[]): void {
+  for (const { fileName, code } of files)
+    if (code !== undefined && NOT_ASCII.test(code))
+      writeFileSync(
+        `${folder}${fileName}`,
+        code.replaceAll(new RegExp(NOT_ASCII, "g"), (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`),
+      );
+}
+
 type Entries = Readonly<Record<string, string>>;
 
 /**
@@ -133,8 +149,8 @@ function loadedBy(files: readonly string[], context: ChunkingContext): ReadonlyS
 
 /** Bundles the sources. Code for Node shares its modules, and so their classes and state; code for a page is one file. */
 export async function bundle(): Promise<void> {
-  // npm packages are not bundled if Node can find them.
-  const isPackage = (id: string) => !id.startsWith(".") && !id.startsWith("/");
+  // npm packages are not bundled if Node can find them, which takes longer than loading those of every start.
+  const isPackage = (id: string) => !/^[./]/.test(id) && !OF_EVERY_START.test(id);
   const rewriter = await writeRewriter();
   await write(
     dist,
@@ -167,6 +183,7 @@ async function writeRewriter(): Promise<string> {
   });
   await script.close();
   noteBundled(output);
+  writeAscii(dist, output);
   return output[0].fileName;
 }
 
@@ -225,6 +242,7 @@ async function write(
   });
   await modules.close();
   noteBundled(output);
+  if (input.platform === "node") writeAscii(folder, output as { fileName: string; code?: string }[]);
   const files = output.filter((file) => file.type === "chunk");
   if (input.platform === "browser") {
     const ofNode = files.flatMap(({ imports }) => imports);
