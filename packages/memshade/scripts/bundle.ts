@@ -20,7 +20,10 @@ function writeAscii(folder: string, files: readonly { fileName: string; code?: s
     if (code !== undefined && NOT_ASCII.test(code))
       writeFileSync(
         `${folder}${fileName}`,
-        code.replaceAll(new RegExp(NOT_ASCII, "g"), (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`),
+        code.replaceAll(
+          new RegExp(NOT_ASCII, "g"),
+          (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
+        ),
       );
 }
 
@@ -36,7 +39,6 @@ export const NODE_ENTRIES: Entries = {
   loader: "record/host/node/loader",
   unwinding: "unwinding",
   testing: "testing/index",
-  register: "record/host/node/register",
   "recording-start": "record/host/node/recording/recording-start",
   "program-thread": "record/host/wasi/program-thread",
   "merge-thread": "names/memprof/merge-thread",
@@ -45,10 +47,13 @@ export const NODE_ENTRIES: Entries = {
 };
 
 /**
- * The code that rewrites modules: a script in one file, whose name has a hash of it. Shares the errors with the code that loads it, in
- * src/record/host/module/module-cache.ts.
+ * Scripts that are loaded without Node's loaders: a file each. The code that rewrites modules shares the errors with the code that loads it,
+ * in src/record/host/module/module-cache.ts.
  */
-const REWRITER = { name: "rewriter", path: "record/tools/index", shared: `${source}ground/bytes/errors.ts` };
+const REWRITER = "record/tools/index";
+const HOOKS = "record/host/node/register";
+const START_HOOKS = "record/host/node/start-hooks";
+const ERRORS = `${source}ground/bytes/errors.ts`;
 
 /** The same for web pages, by name in dist/browser/. */
 export const BROWSER_ENTRIES: Entries = {
@@ -76,7 +81,8 @@ const BEGINNINGS: Readonly<Record<string, readonly string[]>> = {
   // Must be loaded before any file that opens the standard streams.
   streams: ["record/host/run/cache-folder", "record/host/run/inherited", "cli/standard-streams"],
   command: ["cli/command-line", "cli/commands/node"],
-  program: ["record/host/node/register"],
+  // Must be small, because its code is not cached.
+  start: ["record/host/node/recording/recording-start"],
   recording: ["record/host/node/recording/recording-thread"],
   running: ["cli/commands/run", "record/native/run-native"],
   summary: ["cli/summary"],
@@ -151,14 +157,24 @@ function loadedBy(files: readonly string[], context: ChunkingContext): ReadonlyS
 export async function bundle(): Promise<void> {
   // npm packages are not bundled if Node can find them, which takes longer than loading those of every start.
   const isPackage = (id: string) => !/^[./]/.test(id) && !OF_EVERY_START.test(id);
-  const rewriter = await writeRewriter();
+  const rewriter = JSON.stringify(
+    await writeScript(REWRITER, "rewriter-[hash].cjs", { external: (id) => isBuiltIn(id) || id === ERRORS }),
+  );
+  const hooks = await writeScript(HOOKS, "hooks-[hash].cjs", {
+    external: isBuiltIn,
+    transform: { define: { BUILT_REWRITER: rewriter } },
+  });
+  await writeScript(START_HOOKS, "register.cjs", {
+    external: isBuiltIn,
+    transform: { define: { BUILT_HOOKS: JSON.stringify(hooks) } },
+  });
   await write(
     dist,
     NODE_ENTRIES,
     {
       platform: "node",
       external: isPackage,
-      transform: { define: { BUILT_REWRITER: JSON.stringify(rewriter) } },
+      transform: { define: { BUILT_REWRITER: rewriter } },
     },
     { groups: [{ name: fileOf, debugName: "files", minShareCount: 2 }] },
   );
@@ -166,18 +182,20 @@ export async function bundle(): Promise<void> {
     await write(`${dist}browser/`, { [name]: path }, { platform: "browser" }, false);
 }
 
-/** Returns the name of its file. */
-async function writeRewriter(): Promise<string> {
+const isBuiltIn = (id: string) => id.startsWith("node:");
+
+/** Bundles a script for Node into one file. Returns its name. */
+async function writeScript(path: string, fileName: string, options: InputOptions): Promise<string> {
   const script = await rolldown({
-    input: { [REWRITER.name]: `${source}${REWRITER.path}.ts` },
+    ...options,
+    input: `${source}${path}.ts`,
     platform: "node",
-    external: (id) => id.startsWith("node:") || id === REWRITER.shared,
     checks: { unresolvedImport: true },
   });
   const { output } = await script.write({
     dir: dist,
     format: "cjs",
-    entryFileNames: "[name]-[hash].cjs",
+    entryFileNames: fileName,
     comments: false,
     codeSplitting: false,
   });

@@ -1,12 +1,12 @@
-import { readFileSync, utimesSync } from "node:fs";
+import { utimesSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { Script } from "node:vm";
 import { once } from "../../../ground/bytes/entries.ts";
 import * as errors from "../../../ground/bytes/errors.ts";
 import type { Instrumented, InstrumentedInfo, InstrumentOptions } from "../../tools/index.ts";
 import { readKept, tryKeepModule } from "../run/kept-files.ts";
+import { builtInModule, builtScript } from "../sibling-module.ts";
 import { customSectionsOf } from "./custom-sections.ts";
 import { nativeSha256, nativeSha256Hex } from "./native-sha256.ts";
 
@@ -16,21 +16,12 @@ const BUILT = typeof BUILT_REWRITER === "undefined" ? undefined : BUILT_REWRITER
 
 type Rewriter = typeof import("../../tools/index.ts");
 
-// Copies of functions that programs may replace.
-const [readFile, RewriterScript] = [readFileSync, Script];
-
-/**
- * Returns the code that rewrites modules. Programs whose modules are in the cache do not need it. It is loaded past Node's
- * `require`, which programs may replace.
- */
+/** Returns the code that rewrites modules. Programs whose modules are in the cache do not need it. */
 export const rewriter = once((): Rewriter => {
   if (BUILT === undefined) return createRequire(import.meta.url)("../../tools/index.ts") as Rewriter;
-  const filename = fileURLToPath(new URL(BUILT, import.meta.url));
-  const code = `(function (exports, require) {${readFile(filename, "utf8")}\n})`;
   const exported = {} as Rewriter;
-  new RewriterScript(code, { filename }).runInThisContext()(exported, (name: string) =>
-    name.startsWith("node:") ? process.getBuiltinModule(name) : errors,
-  );
+  const { run } = builtScript(fileURLToPath(new URL(BUILT, import.meta.url)), ["exports", "require"]);
+  run(exported, (name: string) => (name.startsWith("node:") ? builtInModule(name) : errors));
   return exported;
 });
 

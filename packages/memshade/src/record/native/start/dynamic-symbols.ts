@@ -27,7 +27,7 @@ export function dynamicSymbols(object: ObjectFile): DynamicSymbols {
   if (symbols === undefined || strings === undefined) return { defined, wanted };
   const view = viewOf(symbols);
   // Decoded at once: a C library has thousands of names, and decoding one takes longer than finding its end.
-  const text = `${Buffer.from(strings.buffer, strings.byteOffset, strings.byteLength).latin1Slice()}\0`;
+  const text = `${Buffer.from(strings.buffer, strings.byteOffset, strings.byteLength).toString("latin1")}\0`;
   for (let at = SYMBOL_BYTES; at + SYMBOL_BYTES <= symbols.length; at += SYMBOL_BYTES) {
     const nameAt = view.getUint32(at + NAME, true);
     const [first, second, third] = [strings[nameAt], strings[nameAt + 1], strings[nameAt + 2]];
