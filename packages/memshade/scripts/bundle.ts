@@ -8,6 +8,25 @@ import { noteBundled } from "./third-party.ts";
 const source = fileURLToPath(new URL("../src/", import.meta.url));
 const dist = fileURLToPath(new URL("../dist/", import.meta.url));
 
+/** Packages that the commands `run` and `node` load. */
+const OF_EVERY_START = /^(?:commander|@noble\/hashes)\b/;
+
+/** Characters that make V8 store all of a file with two bytes per character. */
+const NOT_ASCII = /[^\0-\x7f]/;
+
+/** Writes files again with the text of strings, templates and regular expressions in ASCII. */
+function writeAscii(folder: string, files: readonly { fileName: string; code?: string }[]): void {
+  for (const { fileName, code } of files)
+    if (code !== undefined && NOT_ASCII.test(code))
+      writeFileSync(
+        `${folder}${fileName}`,
+        code.replaceAll(
+          new RegExp(NOT_ASCII, "g"),
+          (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
+        ),
+      );
+}
+
 type Entries = Readonly<Record<string, string>>;
 
 /**
@@ -20,13 +39,21 @@ export const NODE_ENTRIES: Entries = {
   loader: "record/host/node/loader",
   unwinding: "unwinding",
   testing: "testing/index",
-  register: "record/host/node/register",
   "recording-start": "record/host/node/recording/recording-start",
   "program-thread": "record/host/wasi/program-thread",
   "merge-thread": "names/memprof/merge-thread",
   "rewrite-thread": "record/native/rewritten/rewrite-thread",
   "decompress-xz": "names/load/decompress-xz",
 };
+
+/**
+ * Scripts that are loaded without Node's loaders: a file each. The code that rewrites modules shares the errors with the code that loads it,
+ * in src/record/host/module/module-cache.ts.
+ */
+const REWRITER = "record/tools/index";
+const HOOKS = "record/host/node/register";
+const START_HOOKS = "record/host/node/start-hooks";
+const ERRORS = `${source}ground/bytes/errors.ts`;
 
 /** The same for web pages, by name in dist/browser/. */
 export const BROWSER_ENTRIES: Entries = {
@@ -54,8 +81,11 @@ const BEGINNINGS: Readonly<Record<string, readonly string[]>> = {
   // Must be loaded before any file that opens the standard streams.
   streams: ["record/host/run/cache-folder", "record/host/run/inherited", "cli/standard-streams"],
   command: ["cli/command-line", "cli/commands/node"],
-  program: ["record/host/node/register"],
+  // Must be small, because its code is not cached.
+  start: ["record/host/node/recording/recording-start"],
   recording: ["record/host/node/recording/recording-thread"],
+  running: ["cli/commands/run", "record/native/run-native"],
+  summary: ["cli/summary"],
 };
 
 /**
@@ -125,16 +155,54 @@ function loadedBy(files: readonly string[], context: ChunkingContext): ReadonlyS
 
 /** Bundles the sources. Code for Node shares its modules, and so their classes and state; code for a page is one file. */
 export async function bundle(): Promise<void> {
-  // npm packages are not bundled if Node can find them.
-  const isPackage = (id: string) => !id.startsWith(".") && !id.startsWith("/");
+  // npm packages are not bundled if Node can find them, which takes longer than loading those of every start.
+  const isPackage = (id: string) => !/^[./]/.test(id) && !OF_EVERY_START.test(id);
+  const rewriter = JSON.stringify(
+    await writeScript(REWRITER, "rewriter-[hash].cjs", { external: (id) => isBuiltIn(id) || id === ERRORS }),
+  );
+  const hooks = await writeScript(HOOKS, "hooks-[hash].cjs", {
+    external: isBuiltIn,
+    transform: { define: { BUILT_REWRITER: rewriter } },
+  });
+  await writeScript(START_HOOKS, "register.cjs", {
+    external: isBuiltIn,
+    transform: { define: { BUILT_HOOKS: JSON.stringify(hooks) } },
+  });
   await write(
     dist,
     NODE_ENTRIES,
-    { platform: "node", external: isPackage },
+    {
+      platform: "node",
+      external: isPackage,
+      transform: { define: { BUILT_REWRITER: rewriter } },
+    },
     { groups: [{ name: fileOf, debugName: "files", minShareCount: 2 }] },
   );
   for (const [name, path] of Object.entries(BROWSER_ENTRIES))
     await write(`${dist}browser/`, { [name]: path }, { platform: "browser" }, false);
+}
+
+const isBuiltIn = (id: string) => id.startsWith("node:");
+
+/** Bundles a script for Node into one file. Returns its name. */
+async function writeScript(path: string, fileName: string, options: InputOptions): Promise<string> {
+  const script = await rolldown({
+    ...options,
+    input: `${source}${path}.ts`,
+    platform: "node",
+    checks: { unresolvedImport: true },
+  });
+  const { output } = await script.write({
+    dir: dist,
+    format: "cjs",
+    entryFileNames: fileName,
+    comments: false,
+    codeSplitting: false,
+  });
+  await script.close();
+  noteBundled(output);
+  writeAscii(dist, output);
+  return output[0].fileName;
 }
 
 /** Scripts of web pages' agents, with the functions that audio worklets lack. */
@@ -192,6 +260,7 @@ async function write(
   });
   await modules.close();
   noteBundled(output);
+  if (input.platform === "node") writeAscii(folder, output as { fileName: string; code?: string }[]);
   const files = output.filter((file) => file.type === "chunk");
   if (input.platform === "browser") {
     const ofNode = files.flatMap(({ imports }) => imports);

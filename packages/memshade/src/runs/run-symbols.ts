@@ -26,7 +26,6 @@ import type { IndexIntoModuleTable } from "../profile/model/indices.ts";
 import type { RunModule, RunPlace } from "../profile/model/run.ts";
 import type { StaticVariable } from "../profile/model/statics.ts";
 import { nativeSha256Hex } from "../record/host/module/native-sha256.ts";
-import { findNativeLayers } from "../record/native/layers/find-layers.ts";
 import { namesOf, type RunNames } from "./run-names.ts";
 import { holesOfContexts } from "./type-holes.ts";
 
@@ -207,8 +206,9 @@ export class RunSymbols {
   }
 
   /** Returns a native program's profile with marks on the layers of its allocator, which stored names already have. */
-  withNativeLayers(profile: HeapProfile): HeapProfile {
+  async withNativeLayers(profile: HeapProfile): Promise<HeapProfile> {
     if (this.#named.size === 0) return profile;
+    const { findNativeLayers } = await import("../record/native/layers/find-layers.ts");
     const { modules, frames, functions } = profile;
     const found = findNativeLayers(profile, {
       objectOf: (module) => this.#named.get(startOf(modules[module]!))?.()?.symbolizer.symbolizer.object,
@@ -248,7 +248,9 @@ export class RunSymbols {
       if (this.#names !== undefined) this.#names.ofNew(start).missing = sentences;
       return sentences;
     });
-    return [...this.#nameless.advice(), ...new Set([...missing, ...this.#sentences])];
+    // Names are noted at the end of a run, which prints no advice. Finding a package takes a process of its own.
+    const nameless = this.#names === undefined ? this.#nameless.advice() : [];
+    return [...nameless, ...new Set([...missing, ...this.#sentences])];
   }
 
   #symbolizerOf(

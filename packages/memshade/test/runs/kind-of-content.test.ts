@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { kindOfContent } from "../../src/runs/heap.ts";
+import { kindOfContent } from "../../src/runs/other-heaps.ts";
 
 const kindOf = (text: string) => kindOfContent(new TextEncoder().encode(text));
 

@@ -7,8 +7,7 @@ import { runBrowser } from "../../record/host/browser/run-browser.ts";
 import { say } from "../../record/host/run/terminal-line.ts";
 import type { ToolOptions } from "../../record/tools/run-options.ts";
 import { collect } from "../collect.ts";
-import { endProcess } from "../end-process.ts";
-import { saySummary } from "../end-summary.ts";
+import { endProcess, saySummary } from "../end-summary.ts";
 import { joinLines } from "../failures.ts";
 import {
   addHostStacksOption,

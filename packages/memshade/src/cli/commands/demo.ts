@@ -9,7 +9,7 @@ import { fromHere } from "../../record/host/run/terminal-line.ts";
 import { runWasi } from "../../record/host/wasi/run-wasi.ts";
 import type { ToolOptions } from "../../record/tools/run-options.ts";
 import { type ColorChoice, createPaint, wantsColors } from "../../show/report/terminal/common/paint.ts";
-import { endProcess } from "../end-process.ts";
+import { endProcess } from "../end-summary.ts";
 import { writeOutput } from "../line-input.ts";
 import { assertNode } from "../other-runtime.ts";
 import { targetOf } from "../standard-streams.ts";

@@ -3,8 +3,7 @@ import { UserError } from "../../ground/bytes/errors.ts";
 import { quoteForShell } from "../../profile/model/shell-words.ts";
 import { runNode } from "../../record/host/node/run-node.ts";
 import { collect } from "../collect.ts";
-import { endProcess } from "../end-process.ts";
-import { saySummary } from "../end-summary.ts";
+import { endProcess, saySummary } from "../end-summary.ts";
 import { verbFor } from "../kind-of-program.ts";
 import { assertNode } from "../other-runtime.ts";
 import {

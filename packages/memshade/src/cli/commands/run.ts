@@ -5,13 +5,11 @@ import { describeSystemError } from "../../ground/bytes/system-errors.ts";
 import { quoteForShell } from "../../profile/model/shell-words.ts";
 import { programEnvironment } from "../../record/host/run/inherited.ts";
 import { say } from "../../record/host/run/terminal-line.ts";
-import { runWasi } from "../../record/host/wasi/run-wasi.ts";
 import type { NativeToolName } from "../../record/native/native-tool.ts";
 import type { NativeRun } from "../../record/native/run-native.ts";
 import type { ToolName } from "../../record/tools/options.ts";
 import { collect } from "../collect.ts";
-import { endProcess } from "../end-process.ts";
-import { nameRuns, saySummary } from "../end-summary.ts";
+import { endProcess, nameRuns, saySummary } from "../end-summary.ts";
 import { isNativeProgram, verbFor } from "../kind-of-program.ts";
 import { assertNode, runtimeInWords } from "../other-runtime.ts";
 import {
@@ -131,6 +129,7 @@ export function addRunCommand(program: Command): void {
       }
       refuseForWasm(flags);
       assertNode("memshade run for a WASI program", ["bun"]);
+      const { runWasi } = await import("../../record/host/wasi/run-wasi.ts");
       const code = await runWasi({
         path,
         args,

@@ -10,7 +10,7 @@ import { OBJECTS_SCHEMA } from "../../profile/model/objects.ts";
 import { RUN_FILE } from "../../profile/model/run.ts";
 import { WASTE_SCHEMA } from "../../profile/model/waste.ts";
 import { WORKING_SET_SCHEMA } from "../../profile/model/working-set/working-set.ts";
-import { kindOfContent } from "../../runs/heap.ts";
+import { kindOfContent } from "../../runs/other-heaps.ts";
 import { runOf } from "../../runs/run-of-folder.ts";
 import { printDeadstores } from "../../show/report/terminal/waste.ts";
 import { print } from "../line-input.ts";

@@ -132,7 +132,7 @@ const EXTREMES = /^(most|largest|smallest|min|max|longest|shortest)/;
  */
 export function withEstimatedCallers(profile: HeapProfile): HeapProfile {
   const { frames, contexts } = profile;
-  if (frames.host === undefined || contexts.site === undefined) return profile;
+  if (frames.host?.includes("left-out") !== true || contexts.site === undefined) return profile;
   const rows = Array.from({ length: contexts.length }, (_, context) =>
     rowAt(profile, context, contexts.site!),
   );

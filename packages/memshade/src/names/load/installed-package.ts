@@ -12,12 +12,8 @@ export function packageOf(path: string): string | undefined {
   const file = realPath(path);
   // A package may still have the old path of a folder that was moved below /usr.
   const names = file.startsWith("/usr/") ? [file, file.slice("/usr".length)] : [file, `/usr${file}`];
-  for (const name of names) {
-    const { stdout } = spawnSync("dpkg-query", ["--search", name], { encoding: "utf8" });
-    const found = /^([^\s:,]+)(?::\w+)?: /m.exec(stdout ?? "");
-    if (found !== null) return found[1];
-  }
-  return undefined;
+  const { stdout } = spawnSync("dpkg-query", ["--search", ...names], { encoding: "utf8" });
+  return /^([^\s:,]+)(?::\w+)?: /m.exec(stdout ?? "")?.[1];
 }
 
 function realPath(path: string): string {

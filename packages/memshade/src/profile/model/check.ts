@@ -131,7 +131,12 @@ export const settings: Check<Record<string, string | number | boolean>> = (value
  *
  * @param predicate text for the error about another schema, such as "does not describe …"
  */
-export function parseVersioned(json: string, schema: string, version: number, predicate: string): unknown {
+export function parseVersioned(
+  json: string,
+  schema: string,
+  version: number | readonly number[],
+  predicate: string,
+): unknown {
   let value: unknown;
   try {
     value = JSON.parse(json);
@@ -141,9 +146,10 @@ export function parseVersioned(json: string, schema: string, version: number, pr
   const header = value as { schema?: unknown; version?: unknown } | null;
   if (typeof header !== "object" || header === null || header.schema !== schema)
     throw new UserError(`it ${predicate} (its schema is not "${schema}")`);
-  if (header.version !== version)
+  const versions = [version].flat();
+  if (!versions.includes(header.version as number))
     throw new UserError(
-      `it has version ${JSON.stringify(header.version)}, this memshade reads version ${version}`,
+      `it has version ${JSON.stringify(header.version)}, this memshade reads version ${versions.join(" or ")}`,
     );
   return value;
 }

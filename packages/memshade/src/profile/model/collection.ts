@@ -10,6 +10,8 @@ export interface BlockCollection {
   lifetime: number;
 }
 
+export const NO_COLLECTION: BlockCollection = { blocks: 0, bytes: 0, lifetime: 0 };
+
 export function addCollection(a: BlockCollection, b: BlockCollection): BlockCollection {
   return {
     blocks: a.blocks + b.blocks,

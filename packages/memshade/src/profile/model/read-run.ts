@@ -33,7 +33,7 @@ import {
   type ProcessCost,
   type ProcessMemory,
   RUN_SCHEMA,
-  RUN_VERSION,
+  RUN_VERSIONS,
   type Run,
   type RunAllocator,
   type RunChild,
@@ -50,6 +50,7 @@ import {
   type RunStackTakes,
   type RunThreads,
 } from "./run.ts";
+import { withRows } from "./run-text.ts";
 
 const clock: Check<Clock> = record<Clock>({ kind: oneOf("virtual", "wall"), unit: text });
 
@@ -235,7 +236,7 @@ const heap = record<RunHeap>({
 
 const run = record<Run>({
   schema: oneOf(RUN_SCHEMA),
-  version: oneOf(RUN_VERSION),
+  version: oneOf(...RUN_VERSIONS),
   memshade: text,
   command: list(text),
   program: text,
@@ -272,7 +273,7 @@ const run = record<Run>({
  * @throws UserError with the mistake in one line, without the file's name
  */
 export function readRun(json: string): Run {
-  return run(parseVersioned(json, RUN_SCHEMA, RUN_VERSION, "does not describe a memshade run"));
+  return run(withRows(parseVersioned(json, RUN_SCHEMA, RUN_VERSIONS, "does not describe a memshade run")));
 }
 
 /**

@@ -4,14 +4,15 @@ import type { BlockCapacity, BlockGrowth } from "./growth.ts";
 import type { BlockDrag } from "./over-time/drag.ts";
 
 /**
- * Description of a run, `run.json`, version 1.
+ * Description of a run, `run.json`, version 2. Version 1 had the sites of the heap as rows.
  *
  * The file names the program, the recorded and the missing data, and holds figures without a field in the raw heap
  * profile. It has no dates and no process ids: two runs of a deterministic program give the same bytes. Counts and byte
  * amounts are JSON numbers.
  */
 export const RUN_SCHEMA = "memshade-run";
-export const RUN_VERSION = 1;
+export const RUN_VERSION = 2;
+export const RUN_VERSIONS = [1, RUN_VERSION] as const;
 /** Default folder of runs, below the current one. */
 export const DEFAULT_RUNS_FOLDER = "memshade.out";
 
@@ -28,7 +29,7 @@ export const RUN_PAGES = { report: "report.html", diff: "diff.html" } as const;
 export interface Run {
   /** Name and version of the format. */
   schema: typeof RUN_SCHEMA;
-  version: typeof RUN_VERSION;
+  version: (typeof RUN_VERSIONS)[number];
   /** Version of memshade that recorded the run. */
   memshade: string;
   /** Program and arguments as typed. */
@@ -386,7 +387,10 @@ export interface RunHeap {
   threads?: RunThreads[] | undefined;
   /** Sentences about facts that the heap's figures do not cover. */
   notTracked?: string[] | undefined;
-  /** Calling contexts, in the order of the raw profile. */
+  /**
+   * Calling contexts, in the order of the raw profile. The file has them as columns: for each member a value per context, or `rows`, the
+   * contexts that have the member (from 0), with their `values`.
+   */
   sites: RunSite[];
 }
 

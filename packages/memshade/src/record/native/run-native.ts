@@ -29,7 +29,6 @@ import { ProcessSamples } from "./sampling/sample-reader.ts";
 import { checkLimits } from "./start/check-limits.ts";
 import { checkProgram, isGo, type NativeProgram } from "./start/check-program.ts";
 import { checkSanitizer } from "./start/check-sanitizer.ts";
-import { errorInWords } from "./start/error-in-words.ts";
 import { findAllocator, sharedWithChildren } from "./start/find-allocator.ts";
 import { launcherIn, REFUSED } from "./start/launcher.ts";
 import { killedForMemory } from "./start/memory-group.ts";
@@ -40,6 +39,7 @@ import {
   type ProgramEnd,
   startProgram,
 } from "./start/start-program.ts";
+import { errorInWords } from "./start/system-calls.ts";
 import type { TableCache } from "./tables/tables-file.ts";
 import { isMarking, nativeTool, shadowBytes, usedCountsBytes } from "./tools/index.ts";
 import {

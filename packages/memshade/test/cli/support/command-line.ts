@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll } from "vitest";
+import { readRun as runOfText } from "../../../src/profile/model/read-run.ts";
 import type { Run } from "../../../src/profile/model/run.ts";
 import { MAIN } from "../../command.ts";
 
@@ -108,7 +109,7 @@ export function runFolders(cwd: string): string[] {
 }
 
 export function readRun(folder: string): Run {
-  return JSON.parse(readFileSync(join(folder, "run.json"), "utf8")) as Run;
+  return runOfText(readFileSync(join(folder, "run.json"), "utf8"));
 }
 
 export function onlyRun(cwd: string): Run {

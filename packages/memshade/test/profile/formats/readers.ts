@@ -25,7 +25,7 @@ import { readPprof } from "../../../src/profile/formats/pprof/read-pprof.ts";
 import { readSuppressions } from "../../../src/profile/formats/suppressions.ts";
 import type { HeapProfile } from "../../../src/profile/model/heap-profile.ts";
 import type { ProcessImage } from "../../../src/profile/model/process-image.ts";
-import { importedHeap } from "../../../src/runs/heap.ts";
+import { importedHeap } from "../../../src/runs/other-heaps.ts";
 import { heapReportJson } from "../../../src/show/report/json/heap-report.ts";
 import { jsonTextPieces } from "../../../src/show/report/json/text.ts";
 import { createPaint } from "../../../src/show/report/terminal/common/paint.ts";

@@ -1,7 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { UserError } from "../../../src/ground/bytes/errors.ts";
+import { NO_GROWTH } from "../../../src/profile/model/growth.ts";
 import { readMeasured, readRun } from "../../../src/profile/model/read-run.ts";
+import { runText } from "../../../src/profile/model/run-text.ts";
 import { heapPicture } from "../../heap-picture.ts";
 
 const { run } = heapPicture("main > parse  3 x 16  live 1");
@@ -9,6 +11,19 @@ const { run } = heapPicture("main > parse  3 x 16  live 1");
 describe("reading run.json", () => {
   it("returns the run as it was written", () => {
     expect(readRun(JSON.stringify(run))).toEqual(run);
+  });
+
+  it("returns the sites that were written as columns, with members that few have", () => {
+    const [site] = run.heap!.sites;
+    const growth = { ...NO_GROWTH, chains: 1, copies: 2 };
+    const sites = [
+      site!,
+      { ...site!, stackId: "2", temporary: 3, growth },
+      { ...site!, stackId: "3", growth: { ...growth, steps: 1 } },
+    ];
+    const larger = { ...run, program: '\n    "sites": []', heap: { ...run.heap!, sites } };
+    expect(readRun(runText(larger))).toEqual(JSON.parse(JSON.stringify(larger)));
+    expect(readRun(runText({ ...run, heap: { ...run.heap!, sites: [] } })).heap!.sites).toEqual([]);
   });
 
   it("lets keys through that it does not know", () => {
@@ -57,8 +72,8 @@ describe("reading run.json", () => {
     ["no object", "null", 'it does not describe a memshade run (its schema is not "memshade-run")'],
     [
       "a later version",
-      JSON.stringify({ ...run, version: 2 }),
-      "it has version 2, this memshade reads version 1",
+      JSON.stringify({ ...run, version: 3 }),
+      "it has version 3, this memshade reads version 1 or 2",
     ],
     [
       "a missing list",
@@ -74,6 +89,24 @@ describe("reading run.json", () => {
       "a wrong place deep inside",
       JSON.stringify(run).replace('"stackId":"1"', '"stackId":"one"'),
       'heap.sites[0].stackId should be a decimal number in quotes, but found "one"',
+    ],
+    [
+      "a column that is too short",
+      JSON.stringify({ ...run, heap: { ...run.heap, sites: { stackId: ["1", "2"], liveBytes: [1] } } }),
+      "heap.sites.liveBytes should have 2 values, but has 1",
+    ],
+    [
+      "a value without its row",
+      JSON.stringify({
+        ...run,
+        heap: { ...run.heap, sites: { stackId: ["1"], stage: { rows: [1], values: [1] } } },
+      }),
+      "heap.sites.stage.rows[0] should be a row",
+    ],
+    [
+      "a column that is no list",
+      JSON.stringify({ ...run, heap: { ...run.heap, sites: { stackId: "1" } } }),
+      "heap.sites.stackId should be a list, or rows with values",
     ],
     [
       "an unknown word",

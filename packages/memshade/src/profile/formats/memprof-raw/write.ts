@@ -69,10 +69,11 @@ function writeSegments(writer: Writer, segments: readonly RawSegment[]): void {
 function writeMib(writer: Writer, { stackId, mib }: RawContext, version: RawVersion): void {
   writer.writeU64(stackId);
   const histogram = mib.histogram ?? [];
-  const stored = { ...mib, accessHistogramSize: histogram.length, accessHistogram: 0n };
   for (const field of mibFieldsOf(version))
-    if (field.bytes === 4) writer.writeU32(stored[field.name]);
-    else writer.writeU64(stored[field.name]);
+    if (field.name === "accessHistogramSize") writer.writeU32(histogram.length);
+    else if (field.name === "accessHistogram") writer.writeU64(0n);
+    else if (field.bytes === 4) writer.writeU32(mib[field.name]);
+    else writer.writeU64(mib[field.name]);
   if (version === 4) for (const count of histogram) writer.writeU64(count);
   else if (version === 5) for (const count of histogram) writer.writeU16(encodeHistogramCount(count));
 }

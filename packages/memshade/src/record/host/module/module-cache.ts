@@ -1,16 +1,29 @@
 import { utimesSync } from "node:fs";
+import { createRequire } from "node:module";
 import { join } from "node:path";
-import { FormatError } from "../../../ground/bytes/errors.ts";
-import {
-  type Instrumented,
-  type InstrumentedInfo,
-  type InstrumentOptions,
-  instrument,
-  instrumentValid,
-} from "../../tools/index.ts";
-import { builtVersion, readKept, tryKeepModule } from "../run/kept-files.ts";
+import { fileURLToPath } from "node:url";
+import { once } from "../../../ground/bytes/entries.ts";
+import * as errors from "../../../ground/bytes/errors.ts";
+import type { Instrumented, InstrumentedInfo, InstrumentOptions } from "../../tools/index.ts";
+import { readKept, tryKeepModule } from "../run/kept-files.ts";
+import { builtInModule, builtScript } from "../sibling-module.ts";
 import { customSectionsOf } from "./custom-sections.ts";
 import { nativeSha256, nativeSha256Hex } from "./native-sha256.ts";
+
+/** Name of the built rewriter beside this file, with a hash of its code; undefined for sources. */
+declare const BUILT_REWRITER: string | undefined;
+const BUILT = typeof BUILT_REWRITER === "undefined" ? undefined : BUILT_REWRITER;
+
+type Rewriter = typeof import("../../tools/index.ts");
+
+/** Returns the code that rewrites modules. Programs whose modules are in the cache do not need it. */
+export const rewriter = once((): Rewriter => {
+  if (BUILT === undefined) return createRequire(import.meta.url)("../../tools/index.ts") as Rewriter;
+  const exported = {} as Rewriter;
+  const { run } = builtScript(fileURLToPath(new URL(BUILT, import.meta.url)), ["exports", "require"]);
+  run(exported, (name: string) => (name.startsWith("node:") ? builtInModule(name) : errors));
+  return exported;
+});
 
 const KEY_DIGITS = 32;
 const LONGEST_NAME = 60;
@@ -23,9 +36,9 @@ export class ModuleCache {
 
   /**
    * @param folder undefined if nothing is cached @param store writes a file of the cache
-   * @param version identifies the code of the rewriter, which this file imports; undefined for sources
+   * @param version identifies the code of the rewriter; undefined for sources
    */
-  constructor(folder: string | undefined, store = tryKeepModule, version = builtVersion(import.meta.url)) {
+  constructor(folder: string | undefined, store = tryKeepModule, version = BUILT) {
     this.#folder = folder;
     this.#store = store;
     this.#version = version;
@@ -68,9 +81,9 @@ function rewrite(
   isValid: (() => boolean) | undefined,
 ): Instrumented {
   const all = { ...options, sha256: nativeSha256 };
-  if (isValid === undefined) return instrument(original, all);
-  if (!isValid()) throw new FormatError("malformed", 0, "module", "the engine refuses it");
-  return instrumentValid(original, all);
+  if (isValid === undefined) return rewriter().instrument(original, all);
+  if (!isValid()) throw new errors.FormatError("malformed", 0, "module", "the engine refuses it");
+  return rewriter().instrumentValid(original, all);
 }
 
 function read(path: string): Instrumented | undefined {

@@ -1,16 +1,10 @@
-import {
-  AllocatorMismatch,
-  type Instrumented,
-  type InstrumentedInfo,
-  type InstrumentOptions,
-  type ShadowLayout,
-} from "../../tools/index.ts";
+import type { Instrumented, InstrumentedInfo, InstrumentOptions, ShadowLayout } from "../../tools/index.ts";
 import { type ToolOptions, toInstrumentOptions } from "../../tools/run-options.ts";
 import type { RewrittenModule } from "../instance/instantiation-observer.ts";
 import { LearnedRuns } from "../learned-runs.ts";
 import { memoryShortage } from "../memory-need.ts";
 import { customSectionsOf } from "./custom-sections.ts";
-import { ModuleCache } from "./module-cache.ts";
+import { ModuleCache, rewriter } from "./module-cache.ts";
 import { initialMemory } from "./module-file.ts";
 import { type ModuleOrigin, moduleName } from "./module-name.ts";
 import { nativeSha256 } from "./native-sha256.ts";
@@ -95,7 +89,7 @@ export class ModuleWeaver {
       this.#onAllocatorOption(undefined);
       return instrumented;
     } catch (error) {
-      if (!(error instanceof AllocatorMismatch)) throw error;
+      if (!(error instanceof rewriter().AllocatorMismatch)) throw error;
       this.#onAllocatorOption(error.message);
       return instrument(otherOptions);
     }

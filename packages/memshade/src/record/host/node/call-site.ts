@@ -1,6 +1,8 @@
 import { statSync } from "node:fs";
+import module from "node:module";
 import { fileURLToPath } from "node:url";
 import { readRegular } from "../../../names/load/file.ts";
+import type { SourceOf } from "../instance/host-stacks.ts";
 
 const GLUE_FILE_LIMIT_BYTES = 8 << 20;
 const FRAMES_READ = 40;
@@ -77,3 +79,17 @@ function rememberGlue(path: string): string {
   glueTexts.set(path, text);
   return text;
 }
+
+/**
+ * Resolves a position to the author's source if Node made the script or has its source map. No file may have these
+ * later.
+ */
+export const knownSource: SourceOf = (script, line, column) => {
+  const map = module.findSourceMap(script) ?? module.findSourceMap(toPath(script) ?? script);
+  if (map === undefined) return undefined;
+  const origin = map.findOrigin(line, column);
+  if (!("fileName" in origin) || origin.fileName === undefined) return undefined;
+  const file = toPath(origin.fileName) ?? origin.fileName;
+  const { lineNumber, columnNumber, name } = origin;
+  return { file, line: lineNumber, column: columnNumber, ...(name ? { name } : {}) };
+};

@@ -184,6 +184,10 @@ function hookEmit(notice: (name: string, detail: unknown, emit: () => boolean) =
 
 const HOOK_PATH = fileURLToPath(import.meta.url);
 
+/** Given by `start-hooks.ts`; undefined for sources. */
+declare const keepCode: (() => void) | undefined;
+const keepOwnCode = typeof keepCode === "undefined" ? () => {} : keepCode;
+
 function readSettings(): HookSettings | undefined {
   const text = process.env[SETTINGS_VARIABLE];
   if (text === undefined) return undefined;
@@ -224,7 +228,11 @@ function hookMainThread(settings: HookSettings): void {
     },
     () => end.arm(),
   );
-  const end = new ProcessEndHook({ finish: (runEnd) => link.finish(runEnd), state });
+  const finish = (runEnd: RunEnd): void => {
+    link.finish(runEnd);
+    keepOwnCode();
+  };
+  const end = new ProcessEndHook({ finish, state });
   recordThread(threadSettings, link);
   hookWorkers({
     starting: () => link.startAndWait(),

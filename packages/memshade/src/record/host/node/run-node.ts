@@ -187,7 +187,7 @@ class NodeSupervisor {
       socket: this.#server.path,
       traceChildren: run.traceChildren ?? false,
     };
-    const hookPath = fileURLToPath(siblingModule(import.meta.url, "register"));
+    const hookPath = fileURLToPath(siblingModule(import.meta.url, "register", "cjs"));
     const started = spawn(process.execPath, [...run.nodeOptions, "--require", hookPath, ...run.command], {
       stdio: inheritedStdio(),
       env: childEnvironment(settings, hookPath),

@@ -17,7 +17,6 @@ import type {
 import { isOwnScript } from "../instance/own-scripts.ts";
 import type { SharedShadow } from "../instance/shared-shadows.ts";
 import { findReachNow } from "../instance/wasm-frames.ts";
-import { knownSource } from "../module/known-source.ts";
 import { describePreambleProblem } from "../module/module-file.ts";
 import { ModuleWeaver, moduleKey } from "../module/module-weaver.ts";
 import { nativeSha256Hex } from "../module/native-sha256.ts";
@@ -25,7 +24,7 @@ import { addressShortage } from "../run/address-room.ts";
 import { describeThrown } from "../run/run-end.ts";
 import { say } from "../run/terminal-line.ts";
 import { threadMs } from "../run/thread-time.ts";
-import { isNodeItself, readGlue, scriptsOnStack, toPath } from "./call-site.ts";
+import { isNodeItself, knownSource, readGlue, scriptsOnStack, toPath } from "./call-site.ts";
 import { MadeInstances } from "./made-instances.ts";
 import type { RecordingMessage } from "./recording/messages.ts";
 

@@ -6,6 +6,7 @@ import {
   type RunInstances,
   type RunModule,
 } from "../../../profile/model/run.ts";
+import { runText } from "../../../profile/model/run-text.ts";
 import { assembleRun, filesOfParts, type ProfileFile } from "../../tools/assemble-run.ts";
 import { HEAP_FILE } from "../../tools/heap/read/heap-session.ts";
 import {
@@ -316,7 +317,7 @@ export function profileFiles(profile: RecordedFiles): ProfileFile[] {
   return [
     ...(profile.run.files.heap === undefined ? [] : [{ name: HEAP_FILE, contents: profile.raw }]),
     ...profile.toolFiles,
-    { name: RUN_FILE, contents: `${JSON.stringify(profile.run, null, 2)}\n` },
+    { name: RUN_FILE, contents: runText(profile.run) },
   ];
 }
 

@@ -17,7 +17,7 @@ import type { InstrumentedInfo } from "../../tools/options.ts";
 import { RecordedModules } from "../../tools/recorded-modules.ts";
 import { Header, MOST_THREADS, Place, THREAD_BYTES, Thread } from "../layout.ts";
 import { NATIVE_LAYOUT } from "../memory-layout.ts";
-import { errorInWords } from "../start/error-in-words.ts";
+import { errorInWords } from "../start/system-calls.ts";
 import type { ProcessModule } from "./modules.ts";
 
 const EXECUTABLE = 1;

@@ -1,5 +1,6 @@
 import { unseenBounds } from "../../../profile/model/bound.ts";
 import { RUN_FILE, type Run, type RunChild, type RunEnd } from "../../../profile/model/run.ts";
+import { runText } from "../../../profile/model/run-text.ts";
 import { type FolderClaim, writeRunFolder } from "../../host/run/folder-claim.ts";
 import { sayNotWritten } from "../../host/run/profile-failure.ts";
 import { sayWritten } from "../../host/run/terminal-line.ts";
@@ -114,7 +115,7 @@ export class ProfileWriter {
   #writeMade({ folder, claim }: ProfileTarget, make: () => NativeRecord): Run | undefined {
     try {
       const { run, files } = this.#made(make());
-      const allFiles = [...files, { name: RUN_FILE, contents: `${JSON.stringify(run, null, 2)}\n` }];
+      const allFiles = [...files, { name: RUN_FILE, contents: runText(run) }];
       if (claim === undefined) writeRunFolder(folder, allFiles);
       else claim.write(allFiles);
       this.folders.push(folder);

@@ -1,4 +1,4 @@
-import { type ObjectFile, readString } from "../../../code/objects/index.ts";
+import type { ObjectFile } from "../../../code/objects/index.ts";
 import { viewOf } from "../../../ground/bytes/numbers.ts";
 
 const SYMBOL_BYTES = 24;
@@ -26,11 +26,13 @@ export function dynamicSymbols(object: ObjectFile): DynamicSymbols {
   const wanted = new Set<string>();
   if (symbols === undefined || strings === undefined) return { defined, wanted };
   const view = viewOf(symbols);
+  // Decoded at once: a C library has thousands of names, and decoding one takes longer than finding its end.
+  const text = `${Buffer.from(strings.buffer, strings.byteOffset, strings.byteLength).toString("latin1")}\0`;
   for (let at = SYMBOL_BYTES; at + SYMBOL_BYTES <= symbols.length; at += SYMBOL_BYTES) {
     const nameAt = view.getUint32(at + NAME, true);
     const [first, second, third] = [strings[nameAt], strings[nameAt + 1], strings[nameAt + 2]];
     if (first === UNDERSCORE && second === Z && third !== N && third !== D) continue;
-    const name = readString(strings, nameAt);
+    const name = text.slice(nameAt, text.indexOf("\0", nameAt));
     if (view.getUint16(at + SECTION, true) === 0) wanted.add(name);
     else defined.set(name, Number(view.getBigUint64(at + VALUE, true)));
   }

@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { readRun } from "../../../../src/profile/model/read-run.ts";
 import type { Run } from "../../../../src/profile/model/run.ts";
 import { MAIN } from "../../../command.ts";
 
@@ -30,5 +31,5 @@ export function memshadeRun(folder: string, args: readonly string[], more: NodeJ
 }
 
 export function runIn(folder: string): Run {
-  return JSON.parse(readFileSync(join(folder, "run.json"), "utf8"));
+  return readRun(readFileSync(join(folder, "run.json"), "utf8"));
 }

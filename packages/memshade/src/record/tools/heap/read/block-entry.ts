@@ -1,4 +1,5 @@
-import type { BlockCollection } from "../../../../profile/model/collection.ts";
+import { entryOf } from "../../../../ground/bytes/entries.ts";
+import { type BlockCollection, NO_COLLECTION } from "../../../../profile/model/collection.ts";
 import type { Mib } from "../../../../profile/model/mib.ts";
 import type { ShadowLayout } from "../../options.ts";
 import {
@@ -18,7 +19,7 @@ import {
   Shape as ShapeField,
   Tag,
 } from "../layout.ts";
-import { pathKey } from "./context-table.ts";
+import { PathMap } from "./context-table.ts";
 
 const GRANULE_BYTES = 8;
 const U32_MASK = 0xffffffffn;
@@ -155,8 +156,10 @@ export class BlockEntry {
   }
 
   get collected(): BlockCollection {
+    const blocks = this.u32(Context.collectedBlocks);
+    if (blocks === 0) return NO_COLLECTION;
     return {
-      blocks: this.u32(Context.collectedBlocks),
+      blocks,
       bytes: Number(this.u64(Context.collectedBytes)),
       lifetime: Number(this.u64(Context.collectedLifetime)),
     };
@@ -310,7 +313,7 @@ export interface HeapSeries {
   period: number;
   intervals: SeriesInterval[];
   lastIsPartial: boolean;
-  changes: Map<string, { sites: readonly number[]; changes: SeriesChange[] }>;
+  changes: PathMap<{ readonly sites: readonly number[]; readonly changes: SeriesChange[] }>;
 }
 
 /** Most attempts to read the tables while the program changes them. */
@@ -341,7 +344,7 @@ class SeriesReader {
   readonly #layout: ShadowLayout;
   readonly #sitesOf: (context: number) => readonly number[] | undefined;
   readonly #byContext = new Map<number, SeriesChange[]>();
-  readonly #changes: HeapSeries["changes"] = new Map();
+  readonly #changes: HeapSeries["changes"] = new PathMap();
 
   constructor(
     view: DataView,
@@ -410,9 +413,7 @@ class SeriesReader {
     if (cached !== undefined) return cached;
     const sites = context === 0 ? [] : this.#sitesOf(context);
     if (sites === undefined) return undefined;
-    const key = pathKey(sites);
-    const { changes } = this.#changes.get(key) ?? { changes: [] };
-    this.#changes.set(key, { sites, changes });
+    const { changes } = entryOf(this.#changes, sites, () => ({ sites, changes: [] }));
     this.#byContext.set(context, changes);
     return changes;
   }
@@ -468,11 +469,8 @@ export function forgetIntervals(view: DataView, { control }: ShadowLayout): void
  */
 export function withHistory(series: HeapSeries, history: readonly HeapSeries[]): HeapSeries {
   const nexts = new Map(history.flatMap(({ intervals }) => intervals.map(({ end, next }) => [end, next])));
-  for (const [key, { sites, changes }] of history.flatMap((earlier) => [...earlier.changes])) {
-    const existing = series.changes.get(key);
-    if (existing === undefined) series.changes.set(key, { sites, changes: [...changes] });
-    else existing.changes.push(...changes);
-  }
+  for (const { sites, changes } of history.flatMap((earlier) => [...earlier.changes.values()]))
+    entryOf(series.changes, sites, () => ({ sites, changes: [] })).changes.push(...changes);
   for (const interval of series.intervals) interval.next ??= nexts.get(interval.end);
   return series;
 }

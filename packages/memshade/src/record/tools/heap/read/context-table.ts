@@ -52,16 +52,62 @@ export interface MergedContext {
   extras: ContextExtras;
 }
 
-const keys = new WeakMap<readonly number[], string>();
+/** Values by call path, in the order of their first setting. */
+export class PathMap<Value> {
+  readonly #paths: (readonly number[])[] = [];
+  readonly #values: Value[] = [];
+  /** Newest entry of each hash, and per entry the one before it with the same hash. */
+  readonly #newest = new Map<number, number>();
+  readonly #before: number[] = [];
 
-/** Returns a call path as text. The path must not change afterwards, because the text is cached. */
-export function pathKey(sites: readonly number[]): string {
-  return entryOf(keys, sites, () => sites.join());
+  get(path: readonly number[]): Value | undefined {
+    const at = this.#find(hashOf(path), path);
+    return at < 0 ? undefined : this.#values[at];
+  }
+
+  set(path: readonly number[], value: Value): void {
+    const hash = hashOf(path);
+    const at = this.#find(hash, path);
+    if (at >= 0) {
+      this.#values[at] = value;
+      return;
+    }
+    const entry = this.#paths.push(path) - 1;
+    this.#values.push(value);
+    this.#before.push(this.#newest.get(hash) ?? -1);
+    this.#newest.set(hash, entry);
+  }
+
+  values(): readonly Value[] {
+    return this.#values;
+  }
+
+  #find(hash: number, path: readonly number[]): number {
+    let at = this.#newest.get(hash) ?? -1;
+    while (at >= 0 && !isSamePath(this.#paths[at], path)) at = this.#before[at];
+    return at;
+  }
+}
+
+/** Multiplier of the FNV hash. */
+const FNV_PRIME = 16_777_619;
+
+function hashOf(path: readonly number[]): number {
+  let hash = path.length;
+  for (const site of path) hash = Math.imul(hash ^ site, FNV_PRIME) ^ (hash >>> 15);
+  return hash;
+}
+
+function isSamePath(one: readonly number[], other: readonly number[]): boolean {
+  return one.length === other.length && one.every((site, depth) => site === other[depth]);
 }
 
 export class ContextTable {
   readonly contexts: MergedContext[] = [];
-  readonly #indices = new Map<number, Map<string, number>>();
+  readonly #indices = new Map<number, PathMap<number>>();
+  readonly #modules = new Set<number>();
+  /** Number of contexts in `#indices`. */
+  #found = 0;
 
   add(module: number, context: ShadowContext): void {
     const { mib, sites, extras } = context;
@@ -76,22 +122,25 @@ export class ContextTable {
     existing.extras = addExtras(existing.extras, extras);
   }
 
-  copy(): ContextTable {
-    const copy = new ContextTable();
-    for (const context of this.contexts) copy.#push({ ...context, extras: { ...context.extras } });
-    return copy;
+  /** Adds contexts with different call paths. They must not change afterwards. */
+  addDistinct(module: number, contexts: readonly ShadowContext[]): void {
+    if (this.#modules.has(module)) for (const context of contexts) this.add(module, context);
+    else
+      for (const { sites, mib, extras } of contexts)
+        if (mib !== undefined) this.#push({ module, sites, mib, extras });
   }
 
   indexOf(module: number, sites: readonly number[]): number {
-    return this.#indices.get(module)?.get(pathKey(sites)) ?? -1;
+    for (; this.#found < this.contexts.length; this.#found++) {
+      const context = this.contexts[this.#found]!;
+      entryOf(this.#indices, context.module, () => new PathMap()).set(context.sites, this.#found);
+    }
+    return this.#indices.get(module)?.get(sites) ?? -1;
   }
 
   #push(context: MergedContext): void {
-    const { module, sites } = context;
-    const index = this.contexts.push(context) - 1;
-    const ofModule = this.#indices.get(module);
-    if (ofModule === undefined) this.#indices.set(module, new Map([[pathKey(sites), index]]));
-    else ofModule.set(pathKey(sites), index);
+    this.contexts.push(context);
+    this.#modules.add(context.module);
   }
 }
 

@@ -8,7 +8,7 @@ import {
 } from "../../../../profile/model/over-time/heap-intervals.ts";
 import { MEMSHADE_VERSION } from "../../../../profile/model/version.ts";
 import type { HeapSeries, SeriesChange, SeriesInterval } from "./block-entry.ts";
-import { type ContextTable, pathKey } from "./context-table.ts";
+import { type ContextTable, PathMap } from "./context-table.ts";
 import type { ShadowContents } from "./read-shadow.ts";
 
 /** Most instances in the file: those that allocate most. */
@@ -54,10 +54,13 @@ function describeInstance(
     const index = table.indexOf(module, sites);
     return index < 0 ? NO_CONTEXT : String(index + 1);
   };
-  const live = new Map(contents.contexts.map(({ sites, extras }) => [pathKey(sites), extras]));
-  const contexts = [...series.changes].map(([key, { sites, changes }]) =>
-    describeContext(idOf(sites), changes, intervals, live.get(key) ?? { liveBytes: 0, liveBlocks: 0 }),
-  );
+  const live = new PathMap<{ liveBytes: number; liveBlocks: number }>();
+  for (const { sites, extras } of contents.contexts) live.set(sites, extras);
+  const contexts = series.changes
+    .values()
+    .map(({ sites, changes }) =>
+      describeContext(idOf(sites), changes, intervals, live.get(sites) ?? { liveBytes: 0, liveBlocks: 0 }),
+    );
   const totals = intervals.map(() => ({ allocated: 0, freed: 0, frees: 0 }));
   for (const context of contexts)
     context.intervals.forEach((interval, row) => {

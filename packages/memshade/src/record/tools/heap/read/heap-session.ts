@@ -34,7 +34,7 @@ import type {
 } from "../../session.ts";
 import { runPlaces } from "../../source-places.ts";
 import { type HeapSeries, withHistory } from "./block-entry.ts";
-import { ContextTable, type MergedContext, pathKey, type ShadowContext } from "./context-table.ts";
+import { ContextTable, type MergedContext, type ShadowContext } from "./context-table.ts";
 import { describeIntervals } from "./describe-intervals.ts";
 import { describeStackTakes } from "./describe-stack-takes.ts";
 import type { TableMemory } from "./granule-counters.ts";
@@ -290,8 +290,7 @@ export class HeapSession implements ToolSession {
       .filter(({ module }) => confirmed[module].refused === undefined)
       .map((one) => ({ ...one, contents: this.#callers.inAllThreads(one.contents, one.threadOf) }));
     const table = new ContextTable();
-    for (const { module, contents } of trusted)
-      for (const context of contents.contexts) table.add(module, context);
+    for (const { module, contents } of trusted) table.addDistinct(module, contents.contexts);
     const contexts = table.contexts;
     const hostSegment = new HostSegment(BigInt(recorded.length) * MODULE_SPAN, this.#callers);
     const rawContexts = contexts.map((context, index) => rawContextOf(context, index, hostSegment));
@@ -398,24 +397,8 @@ function contentsOf(instance: SessionInstance): Pick<Finished, "contents" | "rea
     takenStack: undefined,
   };
   const reach = applyReach(now.contexts, found);
-  const contexts: ShadowContext[] = instance.flushed.contexts.map(({ sites, mib, extras }) => ({
-    sites,
-    mib,
-    peakStamp: 0,
-    extras,
-  }));
-  const table = new ContextTable();
-  for (const context of [...contexts, ...now.contexts]) table.add(instance.module, context);
-  for (const { stamp, context } of instance.peaks) {
-    if (stamp !== now.totals.peakStamp) continue;
-    const { peakBytes, peakBlocks } = context.extras;
-    const merged = table.contexts.find(({ sites }) => pathKey(sites) === pathKey(context.sites));
-    if (merged === undefined) continue;
-    merged.extras.peakBytes += peakBytes;
-    merged.extras.peakBlocks += peakBlocks;
-  }
-  const merged = table.contexts.map(({ sites, mib, extras }) => ({ sites, mib, extras, peakStamp: 0 }));
   const { totals } = now;
+  const merged = withFlushed(instance, now.contexts, totals);
   return {
     contents: {
       statics: now.statics,
@@ -426,6 +409,27 @@ function contentsOf(instance: SessionInstance): Pick<Finished, "contents" | "rea
     },
     reach,
   };
+}
+
+/** Returns the contexts of an instance together with those that its tables handed out. */
+function withFlushed(
+  { module, flushed, peaks }: SessionInstance,
+  now: readonly ShadowContext[],
+  { peakStamp, meanwhile }: ShadowTotals,
+): ShadowContext[] {
+  // Paths that were read while the program went on may be equal.
+  if (flushed.contexts.length === 0 && meanwhile === 0) return now.filter(({ mib }) => mib !== undefined);
+  const table = new ContextTable();
+  for (const { sites, mib, extras } of flushed.contexts)
+    table.add(module, { sites, mib, peakStamp: 0, extras });
+  for (const context of now) table.add(module, context);
+  for (const { stamp, context } of peaks) {
+    const merged = stamp === peakStamp ? table.contexts[table.indexOf(module, context.sites)] : undefined;
+    if (merged === undefined) continue;
+    merged.extras.peakBytes += context.extras.peakBytes;
+    merged.extras.peakBlocks += context.extras.peakBlocks;
+  }
+  return table.contexts.map(({ sites, mib, extras }) => ({ sites, mib, extras, peakStamp: 0 }));
 }
 
 /**
@@ -523,7 +527,10 @@ function sumOf(contexts: readonly MergedContext[], field: (mib: Mib) => bigint):
 function rawContextOf(context: MergedContext, index: number, host: HostSegment): RawContext {
   const start = BigInt(context.module) * MODULE_SPAN;
   const sites = context.sites.length === 0 ? [OVERFLOW_FUNCTION.offset] : context.sites;
-  const pcs = sites.flatMap((site) => (isHostSite(site) ? host.pcsOf(site) : start + BigInt(site)));
+  const pcs: bigint[] = [];
+  for (const site of sites)
+    if (isHostSite(site)) pcs.push(...host.pcsOf(site));
+    else pcs.push(start + BigInt(site));
   return { stackId: BigInt(index + 1), mib: context.mib, pcs };
 }
 
@@ -545,7 +552,8 @@ function foundIn(
   contexts: readonly MergedContext[],
   linesOf: LinesOf | undefined,
 ): Pick<RunModule, "functions" | "places"> {
-  const sites = new Set(contexts.flatMap((context) => context.sites.filter((site) => !isHostSite(site))));
+  const sites = new Set<number>();
+  for (const context of contexts) for (const site of context.sites) if (!isHostSite(site)) sites.add(site);
   const functions = sites.size === 0 ? [] : new ModuleFunctions(original()).containing(sites);
   const places = sites.size === 0 ? [] : runPlaces(linesOf, original(), sites);
   if (contexts.some((context) => context.sites.length === 0)) functions.unshift(OVERFLOW_FUNCTION);

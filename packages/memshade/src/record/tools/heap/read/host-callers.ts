@@ -5,7 +5,7 @@ import type { RunHost, RunHostFrame } from "../../../../profile/model/run.ts";
 import { HostSite } from "../../../contexts/layout.ts";
 import { STACKS_OF_INSTANCE } from "../../host-interface.ts";
 import type { HeapSeries } from "./block-entry.ts";
-import { ContextTable, pathKey } from "./context-table.ts";
+import { ContextTable, PathMap } from "./context-table.ts";
 import type { ShadowContents } from "./read-shadow.ts";
 
 export interface HostFrame extends RunHostFrame {
@@ -76,7 +76,7 @@ export class HostCallers {
   inAllThreads(contents: ShadowContents, threadOf: ThreadOf): ShadowContents {
     const { contexts, series } = contents;
     const hasHost = ({ sites }: { sites: readonly number[] }): boolean => sites.some(isHostSite);
-    if (!contexts.some(hasHost) && !(series && [...series.changes.values()].some(hasHost))) return contents;
+    if (!contexts.some(hasHost) && series?.changes.values().some(hasHost) !== true) return contents;
     const table = new ContextTable();
     for (const context of contexts)
       table.add(0, { ...context, sites: this.sitesOf(context.sites, threadOf) });
@@ -85,11 +85,10 @@ export class HostCallers {
       contexts: table.contexts.map((context) => ({ ...context, peakStamp: 0 })),
     };
     if (series === undefined) return translated;
-    const changes: HeapSeries["changes"] = new Map();
+    const changes: HeapSeries["changes"] = new PathMap();
     for (const change of series.changes.values()) {
       const sites = this.sitesOf(change.sites, threadOf);
-      const earlier = changes.get(pathKey(sites))?.changes ?? [];
-      changes.set(pathKey(sites), { sites, changes: [...earlier, ...change.changes] });
+      entryOf(changes, sites, () => ({ sites, changes: [] })).changes.push(...change.changes);
     }
     const intervals = series.intervals.map((interval) => ({
       ...interval,

@@ -264,8 +264,10 @@ export class LiveBlocks {
 
   /** Sums the accesses of granules' counters. A counter is accesses × 2, plus the read bit. */
   accessesIn(from: number, end: number): number {
+    const counters = this.#counters.read(from, end);
     let sum = 0;
-    for (const counter of this.#counters.read(from, end)) sum += counter >>> 1;
+    // An iterator takes four times as long, and there may be millions.
+    for (let i = 0; i < counters.length; i++) sum += counters[i] >>> 1;
     return sum;
   }
 

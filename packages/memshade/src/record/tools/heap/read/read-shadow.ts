@@ -4,10 +4,11 @@ import {
   addGrowth,
   type BlockCapacity,
   type BlockGrowth,
+  NO_CAPACITY,
   NO_GROWTH,
 } from "../../../../profile/model/growth.ts";
 import { blockMib, mergeMib } from "../../../../profile/model/mib.ts";
-import { addDrag, type BlockDrag } from "../../../../profile/model/over-time/drag.ts";
+import { addDrag, type BlockDrag, NO_DRAG } from "../../../../profile/model/over-time/drag.ts";
 import { HostSite } from "../../../contexts/layout.ts";
 import type { InstrumentedInfo, ShadowLayout } from "../../options.ts";
 import {
@@ -559,9 +560,11 @@ function extrasOf(
 }
 
 function readDrag(view: DataView, at: number): BlockDrag {
-  const u64 = (field: number): number => Number(view.getBigUint64(at + field, true));
+  const followed = view.getUint32(at + Drag.followed, true);
+  if (followed === 0) return NO_DRAG;
+  const u64 = (field: number): number => getU64(view, at + field);
   return {
-    followed: view.getUint32(at + Drag.followed, true),
+    followed,
     blocks: u64(Drag.blocks),
     bytes: u64(Drag.bytes),
     byteTime: u64(Drag.byteTime),
@@ -581,27 +584,29 @@ function readDrag(view: DataView, at: number): BlockDrag {
  */
 function readGrowth(view: DataView, at: number): { growth: BlockGrowth; capacity: BlockCapacity } {
   const u32 = (field: number): number => view.getUint32(at + field, true);
-  const u64 = (field: number): number => Number(view.getBigUint64(at + field, true));
-  const steps = u32(Growth.steps);
-  return {
-    growth: {
-      chains: u32(Growth.chains),
-      copies: u32(Growth.copies),
-      copiedBytes: u64(Growth.copiedBytes),
-      mostCopies: u32(Growth.mostCopies),
-      finalBytes: u64(Growth.finalBytes),
-      usedBytes: u64(Growth.usedBytes),
-      largestFinal: u32(Growth.largestFinal),
-      ...(steps > 0 && {
-        steppedChains: u32(Growth.steppedChains),
-        steps,
-        steppedBytes: u64(Growth.steppedBytes),
-      }),
-    },
-    capacity: {
-      blocks: u32(Growth.endedBlocks),
-      bytes: u64(Growth.endedBytes),
-      unusedBytes: u64(Growth.unusedBytes),
-    },
-  };
+  const u64 = (field: number): number => getU64(view, at + field);
+  const [chains, steps, blocks] = [u32(Growth.chains), u32(Growth.steps), u32(Growth.endedBlocks)];
+  // Most contexts have neither, so their objects are shared.
+  const growth =
+    chains === 0 && steps === 0
+      ? NO_GROWTH
+      : {
+          chains,
+          copies: u32(Growth.copies),
+          copiedBytes: u64(Growth.copiedBytes),
+          mostCopies: u32(Growth.mostCopies),
+          finalBytes: u64(Growth.finalBytes),
+          usedBytes: u64(Growth.usedBytes),
+          largestFinal: u32(Growth.largestFinal),
+          ...(steps > 0 && {
+            steppedChains: u32(Growth.steppedChains),
+            steps,
+            steppedBytes: u64(Growth.steppedBytes),
+          }),
+        };
+  const capacity =
+    blocks === 0
+      ? NO_CAPACITY
+      : { blocks, bytes: u64(Growth.endedBytes), unusedBytes: u64(Growth.unusedBytes) };
+  return { growth, capacity };
 }

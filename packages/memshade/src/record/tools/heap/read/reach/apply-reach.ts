@@ -5,7 +5,7 @@ import type { HeapReach } from "../../../../../profile/model/run.ts";
 import type { ShadowContext } from "../context-table.ts";
 import type { IndexedContext } from "../read-shadow.ts";
 import type { UnknownReach } from "./look-through.ts";
-import type { ReachSums } from "./reach-sums.ts";
+import { NO_REACH, type ReachSums } from "./reach-sums.ts";
 import type { InstanceReach } from "./sum-up.ts";
 
 /** Reach of an instance's live blocks, or the reason why it is unknown. */
@@ -29,13 +29,14 @@ export function applyReach(
   reach: KnownReach | undefined,
 ): KnownReach | undefined {
   if (reach === undefined || "unknown" in reach) return reach;
-  const places = new Map(Array.from(reach.contexts, (index, place) => [index, place]));
-  const sumsOf = ({ index }: IndexedContext): ReachSums => {
-    const at = (places.get(index) ?? places.size) * REACH_FIELDS.length;
-    return Object.fromEntries(REACH_FIELDS.map((field, i) => [field, reach.sums[at + i] ?? 0])) as ReachSums;
-  };
+  const sumsOf = new Map(
+    Array.from(reach.contexts, (index, place) => {
+      const sums = REACH_FIELDS.map((field, i) => [field, reach.sums[place * REACH_FIELDS.length + i] ?? 0]);
+      return [index, Object.fromEntries(sums) as ReachSums];
+    }),
+  );
   const isOfNow = contexts.every((context) => {
-    const sums = sumsOf(context);
+    const sums = sumsOf.get(context.index) ?? NO_REACH;
     const blocks =
       sums.lostBlocks + sums.indirectlyLostBlocks + sums.possiblyLostBlocks + sums.stillReachableBlocks;
     const bytes =
@@ -43,7 +44,7 @@ export function applyReach(
     return blocks === context.extras.liveBlocks && bytes === context.extras.liveBytes;
   });
   if (!isOfNow) return { unknown: "the program went on while its memory was read" };
-  for (const context of contexts) Object.assign(context.extras, sumsOf(context));
+  for (const { index, extras } of contexts) Object.assign(extras, sumsOf.get(index));
   return reach;
 }
 
