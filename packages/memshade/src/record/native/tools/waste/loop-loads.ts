@@ -82,7 +82,12 @@ export class LoopLoads {
     decode(code.bytes, code.offsets[at], instruction);
     if (instruction.opcode !== MOV_FROM || instruction.size !== POINTER_BYTES) return undefined;
     const { base: from, index: step } = instruction;
-    const pointer = { block: blockAround(graph, graph.functionOf[block], at), i: at, base: from, index: step };
+    const pointer = {
+      block: blockAround(graph, graph.functionOf[block], at),
+      i: at,
+      base: from,
+      index: step,
+    };
     return this.#throughOf(graph, loop, pointer, steps - 1) === undefined ? undefined : at;
   }
 
