@@ -18,8 +18,9 @@ const LINKER = "the dynamic linker";
 export function libraryKeepsPath(ips: readonly WasteIp[], modules: readonly NamedModule[] = []): boolean {
   const libraryAt = ({ address }: WasteIp): string | undefined => {
     const module = modules.find(({ index }) => index === Math.floor(address / MODULE_SPAN));
-    // The dynamic linker is never followed.
-    return module === undefined ? LINKER : libraryOf({ module: module.name });
+    // The dynamic linker is never followed. Files of other tools name no modules.
+    if (module === undefined) return modules.length === 0 ? undefined : LINKER;
+    return libraryOf({ module: module.name });
   };
   const own = ips.findIndex((ip) => libraryAt(ip) === undefined);
   const inside = own < 0 ? ips : ips.slice(0, own);

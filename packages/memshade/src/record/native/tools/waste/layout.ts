@@ -72,7 +72,7 @@ export const SAMPLE_PERIOD = 1024;
 export const FOLLOWED_BYTES = 2 ** 24;
 export const FOLLOWED = SAMPLED - FOLLOWED_BYTES;
 /** Blocks at the start of a program that are all followed. */
-export const FIRST_BLOCKS = 32_768;
+export const FIRST_BLOCKS = 4096;
 export const FollowedHead = {
   /** u64 each: blocks so far, the last followed, the next to follow, and blocks left out for lack of room. */
   blocks: 0,
@@ -84,7 +84,7 @@ export const FollowedHead = {
   /** `LiveBlock` per hash. */
   live: 64,
 } as const;
-export const LIVE_BITS = 18;
+export const LIVE_BITS = 16;
 export const LiveBlock = {
   /** u64: 0 if the entry is free. */
   address: 0,

@@ -1,5 +1,6 @@
 import { decode, FLOW, Instruction, WRITE } from "../../../../code/x64/decode/index.ts";
 import { KEPT_BY_CALLS } from "../../../../code/x64/index.ts";
+import { partitionPoint } from "../../../../ground/bytes/columns.ts";
 import { EXIT, type FlowGraph, NONE } from "../../rewrite/flow-graph.ts";
 
 /** A load that reads the same address in all iterations of its innermost loop. */
@@ -81,7 +82,12 @@ export class LoopLoads {
     decode(code.bytes, code.offsets[at], instruction);
     if (instruction.opcode !== MOV_FROM || instruction.size !== POINTER_BYTES) return undefined;
     const { base: from, index: step } = instruction;
-    const pointer = { block: graph.blockAt(code.offsets[at]), i: at, base: from, index: step };
+    const pointer = {
+      block: blockAround(graph, graph.functionOf[block], at),
+      i: at,
+      base: from,
+      index: step,
+    };
     return this.#throughOf(graph, loop, pointer, steps - 1) === undefined ? undefined : at;
   }
 
@@ -130,6 +136,10 @@ export class LoopLoads {
       }
     return doesMore ? writers : undefined;
   }
+}
+
+function blockAround({ firsts, blocksOf }: FlowGraph, f: number, i: number): number {
+  return partitionPoint(blocksOf[f], blocksOf[f + 1], (block) => firsts[block] <= i) - 1;
 }
 
 function isUnchanged({ writers }: Loop, register: number): boolean {

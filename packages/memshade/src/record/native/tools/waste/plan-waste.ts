@@ -158,7 +158,7 @@ function countRun(
 }
 
 /** Version of all inserted code. Change it with each change of that code. */
-const KEY = "15";
+const KEY = "16";
 
 export function nativeWaste(options: NativeToolOptions = {}): NativeTool {
   const { includeStack = false, compat, contexts = false } = options;

@@ -363,12 +363,16 @@ function loadsAgain(
 ): Map<NativeSite, number> {
   const inLoops = sites.filter(({ loop }) => loop !== undefined);
   const bySlot = new Map(inLoops.map((site) => [site.loadSlot, site]));
+  const known = new Map<NativeSite, number>();
   const again = (site: NativeSite | undefined): number => {
     if (site?.loop === undefined) return 0;
-    const { runs, entries } = countsOf(site);
-    const pointer = site.loop.through === 0 ? undefined : bySlot.get(site.loop.through);
-    const pointers = site.loop.through === 0 ? runs : Math.min(again(pointer), unchanged(pointer));
-    return Math.max(0, Math.min(runs - entries, pointers));
+    const { loop } = site;
+    return entryOf(known, site, () => {
+      const { runs, entries } = countsOf(site);
+      const pointer = bySlot.get(loop.through);
+      const pointers = loop.through === 0 ? runs : Math.min(again(pointer), unchanged(pointer));
+      return Math.max(0, Math.min(runs - entries, pointers));
+    });
   };
   const unchanged = (site: NativeSite | undefined): number => {
     const { runs, fresh } = site === undefined ? { runs: 0, fresh: 0 } : countsOf(site);
