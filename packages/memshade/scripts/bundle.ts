@@ -78,15 +78,21 @@ const AGENT_FILE = "browser-agent.br";
  * all of them, so code that only one of them needs is in a separate file.
  */
 const BEGINNINGS: Readonly<Record<string, readonly string[]>> = {
-  // Must be loaded before any file that opens the standard streams.
-  streams: ["record/host/run/cache-folder", "record/host/run/inherited", "cli/standard-streams"],
+  // Must be loaded before any file that opens the standard streams, and before Node caches compiled code, so it is small.
+  streams: [
+    "record/host/run/cache-folder",
+    "record/host/run/inherited",
+    "cli/standard-streams",
+    "record/host/node/recording/recording-start",
+  ],
   command: ["cli/command-line", "cli/commands/node"],
-  // Must be small, because its code is not cached.
-  start: ["record/host/node/recording/recording-start"],
   recording: ["record/host/node/recording/recording-thread"],
   running: ["cli/commands/run", "record/native/run-native"],
   summary: ["cli/summary"],
 };
+
+/** Beginnings with one file for all that they load together, whoever loads it too. More files would take longer to find. */
+const TOGETHER = [["streams"], ["command", "recording"]];
 
 /**
  * Rooms whose remaining modules share a file, by its name, if several entries need them. A file imports only files above it:
@@ -132,7 +138,8 @@ function fileOf(module: string, context: ChunkingContext): string | null {
   const users = Object.entries(BEGINNINGS)
     .filter(([, files]) => loadedBy(files, context).has(module))
     .map(([name]) => name);
-  if (users.length > 0) return users.join("-");
+  const together = TOGETHER.find((names) => names.every((name) => users.includes(name)));
+  if (users.length > 0) return (together ?? users).join("-");
   const room = Object.entries(FILES).find(([, starts]) =>
     starts.some((start) => module.startsWith(source + start)),
   );
@@ -158,7 +165,13 @@ export async function bundle(): Promise<void> {
   // npm packages are not bundled if Node can find them, which takes longer than loading those of every start.
   const isPackage = (id: string) => !/^[./]/.test(id) && !OF_EVERY_START.test(id);
   const rewriter = JSON.stringify(
-    await writeScript(REWRITER, "rewriter-[hash].cjs", { external: (id) => isBuiltIn(id) || id === ERRORS }),
+    // Its names appear in no message of Node, because it is not on the stack when a program fails.
+    await writeScript(
+      REWRITER,
+      "rewriter-[hash].cjs",
+      { external: (id) => isBuiltIn(id) || id === ERRORS },
+      true,
+    ),
   );
   const hooks = await writeScript(HOOKS, "hooks-[hash].cjs", {
     external: isBuiltIn,
@@ -185,7 +198,12 @@ export async function bundle(): Promise<void> {
 const isBuiltIn = (id: string) => id.startsWith("node:");
 
 /** Bundles a script for Node into one file. Returns its name. */
-async function writeScript(path: string, fileName: string, options: InputOptions): Promise<string> {
+async function writeScript(
+  path: string,
+  fileName: string,
+  options: InputOptions,
+  minify = false,
+): Promise<string> {
   const script = await rolldown({
     ...options,
     input: `${source}${path}.ts`,
@@ -196,6 +214,7 @@ async function writeScript(path: string, fileName: string, options: InputOptions
     dir: dist,
     format: "cjs",
     entryFileNames: fileName,
+    minify,
     comments: false,
     codeSplitting: false,
   });

@@ -57,7 +57,8 @@ function foundInterval({ levels, owners }: InstanceWorkingSet, i: number): Inter
   const { contexts, levels: attributed } = owners as Attribution;
   const sums = FUNCTIONS.map(() => 0);
   for (const [number, lines] of attributed[0].intervals[i]) {
-    const at = FUNCTIONS.findIndex((name) => contexts[number].stack.some((frame) => frame.name === name));
+    const names = new Set(contexts[number].stack.map((frame) => frame.name));
+    const at = FUNCTIONS.findIndex((name) => names.has(name));
     if (at >= 0) sums[at] += lines;
   }
   return { lines: levels[0].counts.lines![i], owners: sums };
