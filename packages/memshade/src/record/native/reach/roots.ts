@@ -160,6 +160,8 @@ function allocatorMemory(sources: RootSources, roots: readonly MappedRange[]): n
 /** Finds the range that contains an address, among sorted ranges that do not overlap. */
 class RangeIndex {
   readonly #ranges: readonly number[];
+  /** Index of the last range that was found: most addresses are in the range of the previous one. */
+  #last = 0;
 
   constructor(ranges: readonly number[]) {
     this.#ranges = ranges;
@@ -167,6 +169,8 @@ class RangeIndex {
 
   /** Returns −1 if no range contains the address. */
   find(address: number): number {
+    const last = this.#last;
+    if (address >= this.#ranges[2 * last]! && address < this.#ranges[2 * last + 1]!) return last;
     let low = 0;
     let high = this.#ranges.length / 2;
     while (low < high) {
@@ -174,7 +178,9 @@ class RangeIndex {
       if (this.#ranges[2 * middle]! <= address) low = middle + 1;
       else high = middle;
     }
-    return low > 0 && address < this.#ranges[2 * low - 1]! ? low - 1 : -1;
+    if (low === 0 || address >= this.#ranges[2 * low - 1]!) return -1;
+    this.#last = low - 1;
+    return this.#last;
   }
 }
 
