@@ -44,7 +44,15 @@ const GRANULE_BYTES: u64 = MARKED_BYTES;
 const GIVEN_BACK: u64 = 1 << 16;
 const PAGE_BYTES: u64 = 4096;
 
+/** Places in the rest of a large block that stand for all of it: to read all of its shadow words would make them exist. */
+const PLACES: u64 = 64;
+
 let random: u64 = 0;
+
+function nextRandom(): u64 {
+  random = random * 6364136223846793005 + 1442695040888963407;
+  return random >> 33;
+}
 
 /** Returns how many blocks the new one stands for; 0 if it is not followed. */
 @inline
@@ -57,8 +65,7 @@ function weightOf(size: u64): u64 {
 
 function takeTurn(count: u64): u64 {
   const weight = count - load64(<u64>FOLLOWED + FollowedHead.last);
-  random = random * 6364136223846793005 + 1442695040888963407;
-  const gap = (random >> 33) % (2 * min(LONGEST_GAP, 1 + count / <u64>FIRST_BLOCKS));
+  const gap = nextRandom() % (2 * min(LONGEST_GAP, 1 + count / <u64>FIRST_BLOCKS));
   store64(<u64>FOLLOWED + FollowedHead.last, count);
   store64(<u64>FOLLOWED + FollowedHead.next, count + max(1, gap));
   return weight;
@@ -145,23 +152,42 @@ function endFollowed(entry: u64, block: u64): void {
   noteFates(site, block, size, weight);
 }
 
+@inline
+function wordsOf(block: u64): u64 {
+  return <u64>SHADOW + ((block << HIGH_BITS) >> (HIGH_BITS - 1));
+}
+
+@inline
+function isWritten(word: u64): bool {
+  return word !== 0 && word !== <u64>INVALID * LOWEST;
+}
+
+/** Estimates the bytes of a large block behind its followed beginning that were stored to and never read. */
+function unreadInRest(block: u64, size: u64): u64 {
+  const rest = size - <u64>MOST_FOLLOWED;
+  let unread: u64 = 0;
+  for (let i: u64 = 0; i < PLACES; i++) {
+    const at = block + <u64>MOST_FOLLOWED + (nextRandom() % (rest / GRANULE_BYTES)) * GRANULE_BYTES;
+    if (isWritten(load64(wordsOf(at))) && load8(marksOf(at)) === 0) unread++;
+  }
+  return (rest * unread) / PLACES;
+}
+
 function noteFates(site: u64, block: u64, size: u64, weight: u64): void {
-  const invalid = <u64>INVALID * LOWEST;
   const followed = min(size, <u64>MOST_FOLLOWED);
-  let words = <u64>SHADOW + ((block << HIGH_BITS) >> (HIGH_BITS - 1));
+  let words = wordsOf(block);
   let mark = marksOf(block);
   let fate = site + FollowedSite.fates;
   let unread: u64 = 0;
   let united: u32 = 0;
   for (let done: u64 = 0; done < followed; done += GRANULE_BYTES, words += 8, mark++, fate++) {
-    const word = load64(words);
     const isRead = load8(mark) !== 0;
-    const isWritten = word !== 0 && word !== invalid;
-    const found: u32 = (isRead ? Fate.read : 0) | (isWritten ? Fate.written : 0);
+    const found: u32 = (isRead ? Fate.read : 0) | (isWritten(load64(words)) ? Fate.written : 0);
     if (found === Fate.written) unread += GRANULE_BYTES;
     united |= found;
     if (found !== 0) store8(fate, load8(fate) | found);
   }
+  if (size >= followed + GRANULE_BYTES) unread += unreadInRest(block, size);
   store64(site + FollowedSite.neverRead, load64(site + FollowedSite.neverRead) + weight * unread);
   if (united !== Fate.written) return;
   for (const end = marksOf(block + size - 1) + 1; mark < end; mark++) if (load8(mark) !== 0) return;

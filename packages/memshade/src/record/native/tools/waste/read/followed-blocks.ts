@@ -109,11 +109,12 @@ function noteFates(
 ): void {
   let unread = 0;
   let united = 0;
-  for (let granule = 0; granule * GRANULE_BYTES < Math.min(size, MOST_FOLLOWED); granule++) {
+  for (let granule = 0; granule * GRANULE_BYTES < size; granule++) {
     const ids = words.subarray(granule * GRANULE_BYTES, (granule + 1) * GRANULE_BYTES);
     const isWritten = ids.some((id) => id !== UNTOUCHED && id !== INVALID);
     const fate = (marks[granule] === 0 ? 0 : Fate.read) | (isWritten ? Fate.written : 0);
     if (fate === Fate.written) unread += GRANULE_BYTES;
+    if (granule * GRANULE_BYTES >= MOST_FOLLOWED) continue;
     united |= fate;
     const at = site + FollowedSite.fates + granule;
     view.setUint8(at, view.getUint8(at) | fate);
