@@ -308,7 +308,7 @@ describe("the package", () => {
   it("exports files that are built from sources", () => {
     const built = JSON.stringify(manifest.exports).match(/\.\/dist\/[^"]+/g)!;
     expect(built).toContain("./dist/index.js");
-    for (const path of built) {
+    for (const path of built.filter((each) => !each.startsWith("./dist/schemas/"))) {
       const name = path.replace(/^\.\/dist\/(?:browser\/)?/, "").replace(/(?:\.d\.ts|\.js)$/, "");
       const source = `${(path.includes("/browser/") ? BROWSER_ENTRIES : NODE_ENTRIES)[name]}.ts`;
       expect(sources.map((file) => file.path)).toContain(source);

@@ -247,7 +247,7 @@ describe("workingset.json", () => {
 
   it("is what the JSON report says, with phases", () => {
     const report = JSON.parse(jsonText(workingSetReportJson(TWO_PHASES, "run")));
-    expect(report).toMatchObject({ report: "working-set", version: 1, unit: "accesses", lineBytes: 64 });
+    expect(report).toMatchObject({ report: "working-set", version: 2, unit: "accesses", lineBytes: 64 });
     expect(report.instances[0].phases).toHaveLength(2);
     expect(report.instances[0].levels[0].counts.lines).toEqual([16, 16, 16, 16, 1, 1, 1, 1]);
   });
