@@ -1,5 +1,5 @@
 // Runs all checks without running the code, except the types of TypeScript: format and findings of Biome, the same and types for
-// AssemblyScript, and unused code. `--write` repairs findings where possible.
+// AssemblyScript, and unused code, which `--quick` leaves out. `--write` repairs findings where possible.
 import { AssemblyCopy } from "./assembly-copy.ts";
 import { BIOME, KNIP, runTool, TSC } from "./tools.ts";
 
@@ -23,8 +23,7 @@ async function checkAssembly(): Promise<boolean> {
 const results = await Promise.all([
   runTool(BIOME, [...biomeArguments, "."]),
   checkAssembly(),
-  // Two runs: with tests, scripts and benchmarks, and with the published code alone, which must contain nothing that only tests use.
-  runTool(KNIP, []),
-  runTool(KNIP, ["--production"]),
+  // Unused code: with tests, scripts and benchmarks, and once more with the published code alone, which must contain nothing that only tests use.
+  ...(process.argv.includes("--quick") ? [] : [runTool(KNIP, []), runTool(KNIP, ["--production"])]),
 ]);
 process.exitCode = results.every(Boolean) ? 0 : 1;

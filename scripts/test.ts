@@ -73,7 +73,7 @@ const incremental = ["--incremental", "--tsBuildInfoFile", "node_modules/.cache/
 const checks = isLong
   ? [true, true]
   : Promise.all([
-      runTool("scripts/lint.ts", [], ROOT),
+      runTool("scripts/lint.ts", isQuick ? ["--quick"] : [], ROOT),
       runTool(TSC, ["-p", "tsconfig.json", ...(isQuick ? incremental : [])], ROOT),
     ]);
 const reports: (TestReport | undefined)[] = [];
