@@ -79,6 +79,9 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, LoadCommand>>>> = 
     export: async () => (await import("./commands/export.ts")).addExportCommand,
     "waste-print": async () => (await import("./commands/reading.ts")).addWastePrintCommand,
   },
+  "For agents:": {
+    mcp: async () => (await import("./commands/mcp.ts")).addMcpCommand,
+  },
   "Many runs:": {
     store: async () => (await import("./commands/store.ts")).addStoreCommand,
   },

@@ -11,6 +11,7 @@ import { savedByOrder } from "../record/tools/waste/read/blocks-of-paths.ts";
 const LEAST_PART = 0.05;
 /** Calls outwards from the allocator's that may have the type: `malloc` is often called for a caller. */
 const CALLS = 3;
+
 export interface HolePlaces {
   /** Returns the object of a module; undefined if it is not open. */
   objectOf(module: IndexIntoModuleTable): ObjectFile | undefined;

@@ -7,10 +7,10 @@ import { type MemprofVersion, writeMerged } from "../../profile/formats/memprof-
 import { counted } from "../../profile/model/counted.ts";
 import { HOT_COLD_FIELDS } from "../../profile/model/memprof/index.ts";
 import { MIB_FIELDS } from "../../profile/model/mib-fields.ts";
+import { csvCell } from "../../profile/model/printable.ts";
 import { say } from "../../record/host/run/terminal-line.ts";
 import { findingInWords } from "../../show/report/findings.ts";
 import { adviceJson, printAdvice, printTrend, trendHtml, trendJson } from "../../show/report/fleet.ts";
-import { csvCell } from "../../show/report/json/csv.ts";
 import { jsonText } from "../../show/report/json/text.ts";
 import { Screen } from "../../show/report/terminal/common/screen.ts";
 import { displayWidth, padLeft, padRight, printable } from "../../show/report/terminal/common/text.ts";

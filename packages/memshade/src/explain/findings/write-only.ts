@@ -86,12 +86,12 @@ export const writeOnly: FindingKind<WriteOnlyFinding> = {
 };
 
 /**
- * Finds stores most of whose bytes are unread when their blocks are freed, or at the program's end. Blocks and their
- * members tell more, where the run recorded them.
+ * Finds stores most of whose bytes are unread when their blocks are freed, or at the program's end. Where blocks
+ * and members tell as much, `wasteFindings` leaves these out.
  */
 function storedInVain(store: WasteStore, index: number, { file, partners }: WasteSearch): WasteFinding[] {
   const { dead_deallocated: freed, dead_exit: unreadAtExit, bytes_written: written } = store;
   const bytes = freed + unreadAtExit;
-  if (file.blocks?.length !== 0 || store.frame === true || bytes < MOST * written) return [];
+  if (file.blocks === undefined || store.frame === true || bytes < MOST * written) return [];
   return [{ ...storeShape(store, index, partners), kind: writeOnly.kind, bytes, share: bytes / written }];
 }

@@ -37,3 +37,11 @@ export function printableHtml(text: string): string {
     .replace(UNPRINTABLE, (found) => (/[\t\n\r]/.test(found) ? found : "\ufffd"))
     .replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
 }
+
+/** Formats a cell of a CSV table, in one line. */
+export function csvCell(text: string): string {
+  const clean = printable(text);
+  // Spreadsheets would evaluate a cell that begins like a formula.
+  const safe = /^[=+\-@]/.test(clean) ? `'${clean}` : clean;
+  return /[",]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}

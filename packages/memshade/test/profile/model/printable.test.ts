@@ -1,5 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { inLine, printable, printableHtml, printableOutput } from "../../../src/profile/model/printable.ts";
+import {
+  csvCell,
+  inLine,
+  printable,
+  printableHtml,
+  printableOutput,
+} from "../../../src/profile/model/printable.ts";
 import { createPaint } from "../../../src/show/report/terminal/common/paint.ts";
 
 const code = (...points: number[]): string => String.fromCodePoint(...points);
@@ -61,4 +67,11 @@ describe("a text in HTML", () => {
       "&#60;b title=&#34;x&#34;&#62;&#38;\n\t\ufffd\ufffd",
     );
   });
+});
+
+it("a cell of a CSV table has no control characters, and is no formula", () => {
+  expect(csvCell("_start < a\0b\u001b[2J\n")).toBe("_start < a\ufffdb\ufffd[2J\ufffd");
+  expect(csvCell("=HYPERLINK(1)")).toBe("'=HYPERLINK(1)");
+  expect(csvCell('say "a, b"')).toBe('"say ""a, b"""');
+  expect(csvCell("main")).toBe("main");
 });

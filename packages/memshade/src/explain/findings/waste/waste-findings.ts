@@ -38,10 +38,7 @@ export function wasteFindings(file: WasteFile): WasteFindings {
       .flatMap((site) => kinds.flatMap((kind) => kind.ofBlocks?.(site, search) ?? [])),
   ];
   const weigh = weigher(file);
-  const merged = mergePlaces(
-    candidates.sort((a, b) => b.bytes - a.bytes),
-    isMostly,
-  )
+  const merged = mergePlaces(withoutToldStores(candidates.sort((a, b) => b.bytes - a.bytes)), isMostly)
     .map((finding) => ({
       ...finding,
       part: weigh(finding),
@@ -59,6 +56,18 @@ export function wasteFindings(file: WasteFile): WasteFindings {
     findings: mergeByPlace(merged),
     folded: [...folds.values()].sort((a, b) => b.bytes - a.bytes),
   };
+}
+
+/** Leaves out stores in vain, unless they waste far more than the blocks and members that are told. */
+function withoutToldStores(candidates: readonly WasteFinding[]): WasteFinding[] {
+  const told = candidates.filter(isOfUnreadBlocks).reduce((sum, { bytes }) => sum + bytes, 0);
+  return candidates.filter(
+    ({ kind, object, bytes }) => kind !== "write-only" || object !== undefined || bytes > 2 * told,
+  );
+}
+
+function isOfUnreadBlocks({ kind, object }: WasteFinding): boolean {
+  return object !== undefined && (kind === "never-read" || kind === "write-only");
 }
 
 /** False for code that wastes only a little of its work. Blocks and copies have limits of their own. */
@@ -92,9 +101,7 @@ function foldUnread(
   findings: readonly WasteFinding[],
   fold: (what: string, bytes: number) => void,
 ): void {
-  let reportedBytes = findings
-    .filter(({ object }) => object?.fields.every(({ written }) => written))
-    .reduce((sum, { bytes }) => sum + bytes, 0);
+  let reportedBytes = findings.filter(isOfUnreadBlocks).reduce((sum, { bytes }) => sum + bytes, 0);
   for (const { dead_deallocated: ended, dead_exit: unreadAtExit } of [...stores].sort(
     (a, b) => b.dead_deallocated + b.dead_exit - a.dead_deallocated - a.dead_exit,
   )) {

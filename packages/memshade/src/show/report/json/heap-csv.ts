@@ -1,8 +1,8 @@
 import { rowsOfContexts } from "../../../explain/analyses/over-time.ts";
 import type { HeapProfile } from "../../../profile/model/heap-profile.ts";
+import { csvCell } from "../../../profile/model/printable.ts";
 import { framesOfContext } from "../../../profile/model/stacks.ts";
 import { describeFrame } from "../frames.ts";
-import { csvCell } from "./csv.ts";
 
 const COLUMNS = [
   "liveBytes",

@@ -107,13 +107,13 @@ export function firstRows(document: object, rows: number): object {
 }
 
 /**
- * Returns a report of at most 64 KiB: as many values of each list as there is room for. A list of numbers, such as the
+ * Returns a report of at most so many characters (64 KiB): as many values of each list as there is room for. A list of numbers, such as the
  * columns of intervals, is whole or empty. Longer names end in "…".
  */
-export function bounded(document: object): object {
+export function bounded(document: object, mostLength = MOST_LENGTH): object {
   const fits = (limits: Limits) => {
     const shorter = cut(document, limits);
-    return jsonText(shorter).length <= MOST_LENGTH ? shorter : undefined;
+    return jsonText(shorter).length <= mostLength ? shorter : undefined;
   };
   const tryRows = (rows: number) => fits({ ranked: rows, others: Math.max(rows, LEAST_VALUES) });
   let best = tryRows(1);

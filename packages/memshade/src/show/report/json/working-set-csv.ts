@@ -1,10 +1,10 @@
+import { csvCell } from "../../../profile/model/printable.ts";
 import {
   type Attribution,
   MEASURES,
   type StackFrame,
   type WorkingSetProfile,
 } from "../../../profile/model/working-set/working-set.ts";
-import { csvCell } from "./csv.ts";
 import { curveSizes, missRatioCurve } from "./locality.ts";
 
 /**
