@@ -94,7 +94,8 @@ class Both {
 /** Content that a reader finds, without code addresses and table sizes. */
 function withoutSites({ totals, contexts, series }: ShadowContents) {
   return {
-    totals: { ...totals, profilerBytes: 0 },
+    // A native program has many ranges of memory, so no span.
+    totals: { ...totals, profilerBytes: 0, spanBytes: 0 },
     contexts: contexts.map((context) => ({ ...context, sites: context.sites.length })),
     series: series && {
       ...series,
