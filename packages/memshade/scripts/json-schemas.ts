@@ -98,7 +98,8 @@ export class JsonSchemas {
       .filter((member) => (typeOf(member).flags & ts.TypeFlags.Undefined) === 0)
       .map((member) => {
         const description = this.#known.meaningOf(member);
-        const schema = this.#schema(typeOf(member));
+        const isInColumns = member.getJsDocTags(checker).some(({ name }) => name === "columns");
+        const schema = isInColumns ? { type: "object" } : this.#schema(typeOf(member));
         return [member.name, description === "" ? schema : { description, ...schema }] as const;
       });
     const required = members.filter((member) => !mayLack(member)).map(({ name }) => name);

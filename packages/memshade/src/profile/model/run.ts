@@ -390,6 +390,8 @@ export interface RunHeap {
   /**
    * Calling contexts, in the order of the raw profile. The file has them as columns: for each member a value per context, or `rows`, the
    * contexts that have the member (from 0), with their `values`.
+   *
+   * @columns
    */
   sites: RunSite[];
 }
