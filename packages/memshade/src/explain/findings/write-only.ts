@@ -93,5 +93,7 @@ function storedInVain(store: WasteStore, index: number, { file, partners }: Wast
   const { dead_deallocated: freed, dead_exit: unreadAtExit, bytes_written: written } = store;
   const bytes = freed + unreadAtExit;
   if (file.blocks === undefined || store.frame === true || bytes < MOST * written) return [];
+  // Blocks and members tell more than a store into them. A fill of far more than is used is the exception.
+  if (file.blocks.length > 0 && store.class !== "copy") return [];
   return [{ ...storeShape(store, index, partners), kind: writeOnly.kind, bytes, share: bytes / written }];
 }
