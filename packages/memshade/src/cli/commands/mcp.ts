@@ -1,10 +1,12 @@
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import type { CallToolResult, Tool } from "@modelcontextprotocol/sdk/types.js";
 import type { Command } from "commander";
 import { UserError } from "../../ground/bytes/errors.ts";
 import { MEMSHADE_VERSION } from "../../profile/model/version.ts";
+import { say } from "../../record/host/run/terminal-line.ts";
 import { bounded, jsonText } from "../../show/report/json/text.ts";
 import { verbFor } from "../kind-of-program.ts";
 
@@ -17,7 +19,7 @@ const MOST_OUTPUT = 1000;
 const EXAMPLES = `
 Examples:
   claude mcp add memshade -- npx memshade mcp
-  npx memshade mcp < requests.jsonl
+  npx memshade mcp < requests.jsonl      one JSON-RPC message a line
 
 docs/agents.md lists the tools.`;
 
@@ -178,14 +180,22 @@ async function serve(): Promise<void> {
   server.setRequestHandler(types.ListToolsRequestSchema, () => ({
     tools: Object.entries(TOOLS).map(([name, tool]) => describe(name, tool)),
   }));
-  server.setRequestHandler(types.CallToolRequestSchema, ({ params }) =>
-    answer(params.name, params.arguments ?? {}),
-  );
+  const calls = new Set<Promise<unknown>>();
+  server.setRequestHandler(types.CallToolRequestSchema, ({ params }) => {
+    const call = answer(params.name, params.arguments ?? {});
+    calls.add(call);
+    return call.finally(() => calls.delete(call));
+  });
+  server.onerror = ({ message }) => say(message.split("\n")[0]!);
   await server.connect(new StdioServerTransport());
   await new Promise<void>((resolve) => {
     server.onclose = resolve;
     process.stdin.once("end", resolve);
   });
+  // Requests that came before the end are answered.
+  await setImmediate();
+  while (calls.size > 0) await Promise.allSettled(calls);
+  await setImmediate();
 }
 
 function describe(name: string, tool: CommandTool): Tool {
