@@ -26,7 +26,7 @@ export function writeJsonSchemas(): void {
   for (const { file, name } of declared) {
     const found = types.schemaOf(file, name);
     if (found !== undefined)
-      writeFileSync(new URL(`${found.name}.json`, SCHEMAS), `${JSON.stringify(found.schema, null, 2)}\n`);
+      writeFileSync(new URL(`${found.name}.json`, SCHEMAS), `${JSON.stringify(found.schema)}\n`);
   }
 }
 
