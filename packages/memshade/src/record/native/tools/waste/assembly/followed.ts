@@ -41,11 +41,8 @@ const TRIES: u64 = 4;
 const SITE_TRIES: u32 = 64;
 const GRANULE_BYTES: u64 = MARKED_BYTES;
 /** Bytes of marks from which on their pages are returned to the system, which clears them. */
-const GIVEN_BACK: u64 = 1 << 16;
+const GIVEN_BACK: u64 = 1 << 13;
 const PAGE_BYTES: u64 = 4096;
-
-/** Places in the rest of a large block that stand for all of it: to read all of its shadow words would make them exist. */
-const PLACES: u64 = 64;
 
 let random: u64 = 0;
 
@@ -150,6 +147,8 @@ function endFollowed(entry: u64, block: u64): void {
   if (smallest === 0 || size < smallest) store32(site + FollowedSite.smallest, <u32>size);
   if (size > load32(site + FollowedSite.largest)) store32(site + FollowedSite.largest, <u32>size);
   noteFates(site, block, size, weight);
+  // Reading marks of untouched memory has made them exist.
+  if (size >= GIVEN_BACK * GRANULE_BYTES) clearMarks(block, size);
 }
 
 @inline
@@ -160,17 +159,6 @@ function wordsOf(block: u64): u64 {
 @inline
 function isWritten(word: u64): bool {
   return word !== 0 && word !== <u64>INVALID * LOWEST;
-}
-
-/** Estimates the bytes of a large block behind its followed beginning that were stored to and never read. */
-function unreadInRest(block: u64, size: u64): u64 {
-  const rest = size - <u64>MOST_FOLLOWED;
-  let unread: u64 = 0;
-  for (let i: u64 = 0; i < PLACES; i++) {
-    const at = block + <u64>MOST_FOLLOWED + (nextRandom() % (rest / GRANULE_BYTES)) * GRANULE_BYTES;
-    if (isWritten(load64(wordsOf(at))) && load8(marksOf(at)) === 0) unread++;
-  }
-  return (rest * unread) / PLACES;
 }
 
 function noteFates(site: u64, block: u64, size: u64, weight: u64): void {
@@ -187,7 +175,8 @@ function noteFates(site: u64, block: u64, size: u64, weight: u64): void {
     united |= found;
     if (found !== 0) store8(fate, load8(fate) | found);
   }
-  if (size >= followed + GRANULE_BYTES) unread += unreadInRest(block, size);
+  // The beginning stands for the rest: to read the shadow words of untouched memory would make them exist.
+  if (size > followed) unread = (unread * size) / followed;
   store64(site + FollowedSite.neverRead, load64(site + FollowedSite.neverRead) + weight * unread);
   if (united !== Fate.written) return;
   for (const end = marksOf(block + size - 1) + 1; mark < end; mark++) if (load8(mark) !== 0) return;
