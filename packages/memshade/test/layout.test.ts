@@ -42,7 +42,8 @@ const PACKAGES_OF: Readonly<Record<string, readonly string[]>> = {
   "show/report": ["preact"],
   // DuckDB is optional; the first query loads it.
   store: ["@duckdb", "@noble", "hyparquet"],
-  cli: ["commander"],
+  // The protocol of agents is optional; `memshade mcp` loads it.
+  cli: ["@modelcontextprotocol", "commander"],
 };
 
 /** Packages that are bundled into the code that web pages import. */

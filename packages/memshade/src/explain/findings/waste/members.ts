@@ -69,6 +69,18 @@ export function areBlocksUnread(site: WasteBlocks): boolean {
   return site.unread_blocks >= MOST_UNREAD * site.blocks;
 }
 
+/** Leaves out stores in vain, unless they waste far more than the blocks and members that are told. */
+export function withoutToldStores(candidates: readonly WasteFinding[]): WasteFinding[] {
+  const told = candidates.filter(isOfUnreadBlocks).reduce((sum, { bytes }) => sum + bytes, 0);
+  return candidates.filter(
+    ({ kind, object, bytes }) => kind !== "write-only" || object !== undefined || bytes > 2 * told,
+  );
+}
+
+export function isOfUnreadBlocks({ kind, object }: WasteFinding): boolean {
+  return object !== undefined && (kind === "never-read" || kind === "write-only");
+}
+
 /** Largest block without a type that counts as a record; larger ones are buffers. */
 const LARGEST_RECORD = 1024;
 

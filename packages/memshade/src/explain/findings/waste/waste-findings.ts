@@ -4,7 +4,7 @@ import { libraryAt, ownPlace } from "../../analyses/frames/own-place.ts";
 import { reallocationsByPlace } from "../../analyses/waste.ts";
 import { LEAST_PART, type WasteKind, type WasteSearch } from "../finding-kind.ts";
 import { KINDS, kindOf } from "../index.ts";
-import { unreadInAllOfType } from "./members.ts";
+import { isOfUnreadBlocks, unreadInAllOfType, withoutToldStores } from "./members.ts";
 import { isKnownPlace, mergeByPlace, mergePlaces } from "./merge-places.ts";
 import { MOST_SHARE, Partners, type WasteFinding, type WasteFindings } from "./waste-finding.ts";
 
@@ -56,18 +56,6 @@ export function wasteFindings(file: WasteFile): WasteFindings {
     findings: mergeByPlace(merged),
     folded: [...folds.values()].sort((a, b) => b.bytes - a.bytes),
   };
-}
-
-/** Leaves out stores in vain, unless they waste far more than the blocks and members that are told. */
-function withoutToldStores(candidates: readonly WasteFinding[]): WasteFinding[] {
-  const told = candidates.filter(isOfUnreadBlocks).reduce((sum, { bytes }) => sum + bytes, 0);
-  return candidates.filter(
-    ({ kind, object, bytes }) => kind !== "write-only" || object !== undefined || bytes > 2 * told,
-  );
-}
-
-function isOfUnreadBlocks({ kind, object }: WasteFinding): boolean {
-  return object !== undefined && (kind === "never-read" || kind === "write-only");
 }
 
 /** False for code that wastes only a little of its work. Blocks and copies have limits of their own. */
