@@ -3,7 +3,7 @@ import ts from "typescript";
 /** JSON Schema of a value, draft 2020-12. */
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
-/** What {@link JsonSchemas} needs to know of types: the same as their tables in docs/report-json.md. */
+/** Knowledge of types that {@link JsonSchemas} shares with the tables of docs/report-json.md. */
 export interface TypeKnowledge {
   readonly checker: ts.TypeChecker;
   /** Returns the symbol of an object type that the sources declare by name. */

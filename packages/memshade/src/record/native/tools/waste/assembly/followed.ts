@@ -46,11 +46,6 @@ const PAGE_BYTES: u64 = 4096;
 
 let random: u64 = 0;
 
-function nextRandom(): u64 {
-  random = random * 6364136223846793005 + 1442695040888963407;
-  return random >> 33;
-}
-
 /** Returns how many blocks the new one stands for; 0 if it is not followed. */
 @inline
 function weightOf(size: u64): u64 {
@@ -62,7 +57,8 @@ function weightOf(size: u64): u64 {
 
 function takeTurn(count: u64): u64 {
   const weight = count - load64(<u64>FOLLOWED + FollowedHead.last);
-  const gap = nextRandom() % (2 * min(LONGEST_GAP, 1 + count / <u64>FIRST_BLOCKS));
+  random = random * 6364136223846793005 + 1442695040888963407;
+  const gap = (random >> 33) % (2 * min(LONGEST_GAP, 1 + count / <u64>FIRST_BLOCKS));
   store64(<u64>FOLLOWED + FollowedHead.last, count);
   store64(<u64>FOLLOWED + FollowedHead.next, count + max(1, gap));
   return weight;

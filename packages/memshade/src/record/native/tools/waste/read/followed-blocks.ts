@@ -30,6 +30,8 @@ export interface BlockCalls {
   ipOf: (module: number, address: number) => WasteIp | undefined;
   /** Returns the file of a module. */
   fileOf: (module: number) => string | undefined;
+  /** Bytes that all stores left unread. */
+  mostUnread: number;
 }
 
 const FIRST_SITE = FOLLOWED_SITES - FOLLOWED + 4 * 2 ** FOLLOWED_SITES_BITS;
@@ -63,7 +65,7 @@ export function followedBlocks(counts: CountsFile, calls: BlockCalls): WasteBloc
       smallest: view.getUint32(at + FollowedSite.smallest, true),
       unread: getU64(view, at + FollowedSite.unread),
       unreadBytes: getU64(view, at + FollowedSite.unreadBytes),
-      neverRead: getU64(view, at + FollowedSite.neverRead),
+      neverRead: Math.min(getU64(view, at + FollowedSite.neverRead), calls.mostUnread),
       fates,
       tail: size > MOST_FOLLOWED,
     };

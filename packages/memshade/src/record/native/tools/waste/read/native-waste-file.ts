@@ -155,14 +155,9 @@ class WasteFileMaker {
         pathOf: this.#recording.pathOf,
         ipOf: (module, address) => this.#locators.get(module)?.(address),
         fileOf: (module) => files.find((file) => file.module.index === module)?.path,
-      }).map((site) => ({
-        ...site,
-        // Estimates of large blocks may exceed what all stores left unread.
-        never_read: Math.min(
-          site.never_read,
-          sum(stores, (store) => store.dead_deallocated + store.dead_exit),
-        ),
-      })),
+        // Estimates of large blocks must not exceed what all stores left unread.
+        mostUnread: sum(stores, (store) => store.dead_deallocated + store.dead_exit),
+      }),
       notTracked: this.#notTracked(),
     };
   }
