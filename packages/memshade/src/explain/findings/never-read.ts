@@ -35,21 +35,23 @@ export const neverRead: FindingKind<NeverReadFinding> = {
     heap.description.knownHost === true ? mostlyInVain(heap, "never-read", writtenNeverRead(heap), MOST) : [],
   ),
   waste: {
-    ofBlocks: (site) =>
-      areBlocksUnread(site) && site.unread_bytes >= LEAST_BYTES
-        ? [
-            {
-              ...PLAIN,
-              ips: site.ips,
-              operations: site.blocks,
-              kind: neverRead.kind,
-              bytes: site.unread_bytes,
-              wasted: site.unread_blocks,
-              share: site.unread_bytes / site.bytes,
-              object: { site, fields: [] },
-            },
-          ]
-        : [],
+    ofBlocks(site) {
+      // Of a block that is hardly touched, only the bytes that were stored to were work in vain.
+      const bytes = Math.min(site.unread_bytes, site.never_read);
+      if (!areBlocksUnread(site) || bytes < LEAST_BYTES) return [];
+      return [
+        {
+          ...PLAIN,
+          ips: site.ips,
+          operations: site.blocks,
+          kind: neverRead.kind,
+          bytes,
+          wasted: site.unread_blocks,
+          share: bytes / site.bytes,
+          object: { site, fields: [] },
+        },
+      ];
+    },
     part: (bytes, { moved, allocated }) => Math.max(bytes / moved, bytes / allocated),
     facts: ({ wasted = 0, operations }) => ({ blocks: wasted, allocated: operations }),
     inWords: (found) =>

@@ -15,7 +15,7 @@ import {
   RECORD_BYTES,
   SLOT_BYTES,
 } from "../../tools/heap/layout.ts";
-import type { GranuleCounters } from "../../tools/heap/read/granule-counters.ts";
+import { COUNTED_PIECE, type GranuleCounters } from "../../tools/heap/read/granule-counters.ts";
 import {
   COUNTERS,
   HEADER_MAGIC,
@@ -38,8 +38,9 @@ import { type ProcessModule, readModules } from "./modules.ts";
 
 const COUNTER_BYTES = 4;
 const SUFFIX = ".counts";
-const PIECE = 1 << 18;
-const NONE = new Uint8Array(PIECE * COUNTER_BYTES);
+const NONE = Buffer.alloc(COUNTED_PIECE * COUNTER_BYTES);
+/** Memory for the counters of reads and of writes on their way. */
+const [READS, WRITTEN] = [Buffer.alloc(NONE.length), Buffer.alloc(NONE.length)];
 const WRITES_VALUE = 2 ** WRITES_BIT;
 /** Counters that are read at once for small blocks: four pages of the file. */
 const WINDOW = 1 << 12;
@@ -90,11 +91,11 @@ class CountersFile implements GranuleCounters {
 
   #read(first: number, end: number): Uint32Array {
     const counters = new Uint32Array(end - first);
-    for (let from = first; from < end; from += PIECE) {
-      const to = Math.min(end, from + PIECE);
-      const reads = this.#words(from, to, 0);
+    for (let from = first; from < end; from += COUNTED_PIECE) {
+      const to = Math.min(end, from + COUNTED_PIECE);
+      const reads = this.#words(READS, from, to, 0);
       const other = Math.floor(from / WRITES_VALUE) % 2 === 0 ? WRITES_VALUE : -WRITES_VALUE;
-      const writes = this.#words(from + other, to + other, WRITES - COUNTERS);
+      const writes = this.#words(WRITTEN, from + other, to + other, WRITES - COUNTERS);
       if (reads === undefined && writes === undefined) continue;
       for (let i = 0; i < to - from; i++) {
         const read = reads === undefined ? 0 : reads[i];
@@ -105,11 +106,16 @@ class CountersFile implements GranuleCounters {
     return counters;
   }
 
-  #words(from: number, to: number, offset: number): Uint32Array | undefined {
-    const bytes = Buffer.alloc((to - from) * COUNTER_BYTES);
-    readSync(this.#descriptor, bytes, 0, bytes.length, from * COUNTER_BYTES + offset);
+  /** Returns words in the memory of `buffer`; undefined if all are zero. */
+  #words(buffer: Buffer, from: number, to: number, offset: number): Uint32Array | undefined {
+    const wanted = (to - from) * COUNTER_BYTES;
+    const bytes = buffer.subarray(
+      0,
+      readSync(this.#descriptor, buffer, 0, wanted, from * COUNTER_BYTES + offset),
+    );
     if (bytes.equals(NONE.subarray(0, bytes.length))) return undefined;
-    return new Uint32Array(bytes.buffer, bytes.byteOffset, to - from);
+    buffer.fill(0, bytes.length, wanted);
+    return new Uint32Array(buffer.buffer, buffer.byteOffset, to - from);
   }
 }
 

@@ -1,3 +1,6 @@
+/** Granules whose counters are read at once: blocks of gigabytes are read piece by piece. */
+export const COUNTED_PIECE = 2 ** 18;
+
 export interface GranuleCounters {
   /**
    * Returns the counters of granules `[first, end)`, which are numbered by address. A counter is accesses ×

@@ -20,7 +20,7 @@ import {
   Tag,
   WENT_ON,
 } from "../layout.ts";
-import { countersOf, type GranuleCounters, type TableMemory } from "./granule-counters.ts";
+import { COUNTED_PIECE, countersOf, type GranuleCounters, type TableMemory } from "./granule-counters.ts";
 
 export const GRANULE_BYTES = 8;
 /** Bits of an address in its slot that a tag has. */
@@ -264,10 +264,12 @@ export class LiveBlocks {
 
   /** Sums the accesses of granules' counters. A counter is accesses × 2, plus the read bit. */
   accessesIn(from: number, end: number): number {
-    const counters = this.#counters.read(from, end);
     let sum = 0;
-    // An iterator takes four times as long, and there may be millions.
-    for (let i = 0; i < counters.length; i++) sum += counters[i] >>> 1;
+    for (let piece = from; piece < end; piece += COUNTED_PIECE) {
+      const counters = this.#counters.read(piece, Math.min(end, piece + COUNTED_PIECE));
+      // An iterator takes four times as long, and there may be millions.
+      for (let i = 0; i < counters.length; i++) sum += counters[i] >>> 1;
+    }
     return sum;
   }
 

@@ -44,7 +44,7 @@ import {
   splitLive,
 } from "./block-entry.ts";
 import type { ContextExtras, ShadowContext } from "./context-table.ts";
-import { countersOf, type GranuleCounters, type TableMemory } from "./granule-counters.ts";
+import { COUNTED_PIECE, countersOf, type GranuleCounters, type TableMemory } from "./granule-counters.ts";
 import { GRANULE_BYTES, type LiveBlock, LiveBlocks } from "./live-blocks.ts";
 import { NO_REACH } from "./reach/reach-sums.ts";
 import { type StaticCounts, StaticReader } from "./read-statics.ts";
@@ -350,21 +350,20 @@ export class ShadowReader {
     let touched = 0;
     let reads = 0;
     let lastTouched = first - 1;
-    const counters = this.#counted ? this.#counters.read(first, last + 1) : [];
-    for (let granule = first; granule < first + counters.length; granule++) {
-      const counter = counters[granule - first];
-      histogram?.push(BigInt(counter >>> 1));
-      if (counter === 0) {
-        if (size < SHORTEST_MARKED_BYTES || this.#isMarked(granule) === 0) continue;
+    const mayBeMarked = size >= SHORTEST_MARKED_BYTES && this.#layout.native === undefined;
+    const end = this.#counted ? last + 1 : first;
+    for (let piece = first; piece < end; piece += COUNTED_PIECE) {
+      const counters = this.#counters.read(piece, Math.min(end, piece + COUNTED_PIECE));
+      for (let i = 0; i < counters.length; i++) {
+        const counter = counters[i];
+        histogram?.push(BigInt(counter >>> 1));
+        if (counter === 0 && !(mayBeMarked && this.#isMarked(piece + i))) continue;
+        accesses += counter >>> 1;
         touched++;
-        lastTouched = granule;
-        continue;
+        lastTouched = piece + i;
+        reads |= counter;
+        if (counter >>> 1 > NEARLY_FULL) totals.nearlyFullCounters++;
       }
-      accesses += counter >>> 1;
-      touched++;
-      lastTouched = granule;
-      reads |= counter;
-      if (counter >>> 1 > NEARLY_FULL) totals.nearlyFullCounters++;
     }
     const { extras } = context;
     extras.granules += last - first + 1;
@@ -421,8 +420,8 @@ export class ShadowReader {
   }
 
   /** Returns 1 if a loop touched the granule but counted its accesses elsewhere in the block. */
-  #isMarked(granule: number): number {
-    return (this.#view.getUint8(this.#layout.marks + (granule >>> 3)) >>> (granule & 7)) & 1;
+  #isMarked(granule: number): boolean {
+    return ((this.#view.getUint8(this.#layout.marks + (granule >>> 3)) >>> (granule & 7)) & 1) !== 0;
   }
 
   /**

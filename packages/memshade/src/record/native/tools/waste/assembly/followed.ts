@@ -43,6 +43,8 @@ const GRANULE_BYTES: u64 = MARKED_BYTES;
 /** Bytes of marks from which on their pages are returned to the system, which clears them. */
 const GIVEN_BACK: u64 = 1 << 13;
 const PAGE_BYTES: u64 = 4096;
+const LOOKS: u64 = 64;
+const LOOK_BYTES: u64 = 64;
 
 let random: u64 = 0;
 
@@ -174,10 +176,21 @@ function noteFates(site: u64, block: u64, size: u64, weight: u64): void {
   // The beginning stands for the rest: to read the shadow words of untouched memory would make them exist.
   if (size > followed) unread = (unread * size) / followed;
   store64(site + FollowedSite.neverRead, load64(site + FollowedSite.neverRead) + weight * unread);
-  if (united !== Fate.written) return;
+  if (united !== Fate.written || (size > followed && !isWrittenAllOver(block, size))) return;
   for (const end = marksOf(block + size - 1) + 1; mark < end; mark++) if (load8(mark) !== 0) return;
   store64(site + FollowedSite.unread, load64(site + FollowedSite.unread) + weight);
   store64(site + FollowedSite.unreadBytes, load64(site + FollowedSite.unreadBytes) + weight * size);
+}
+
+/** Returns whether looks at equal distances find stored bytes. Marks of a block that is hardly touched are not read. */
+function isWrittenAllOver(block: u64, size: u64): bool {
+  for (let look: u64 = 0; look < LOOKS; look++) {
+    let words = wordsOf((block + ((size - LOOK_BYTES) / LOOKS) * look) & ~(LOOK_BYTES - 1));
+    const end = words + 2 * LOOK_BYTES;
+    while (words < end && !isWritten(load64(words))) words += 8;
+    if (words === end) return false;
+  }
+  return true;
 }
 
 /** Finds or makes the record of the blocks of a context. Returns 0 if there is no room. */

@@ -34,6 +34,12 @@ export interface BlockCalls {
   mostUnread: number;
 }
 
+/** Pieces of a live block that are looked at: all of a block of some megabytes, equally spaced ones of a larger block. */
+const MOST_PIECES = 64;
+const PIECE_BYTES = 2 ** 16;
+/** Bytes of a block whose marks are looked at in one step. */
+const MARKED_PIECE = 2 ** 24;
+
 const FIRST_SITE = FOLLOWED_SITES - FOLLOWED + 4 * 2 ** FOLLOWED_SITES_BITS;
 
 /** Returns the blocks of each allocating call path, and which of their bytes were used. Live blocks end now. */
@@ -92,39 +98,54 @@ function endLive(view: DataView, counts: CountsFile): void {
     view.setUint32(site + FollowedSite.smallest, smallest === 0 ? size : Math.min(smallest, size), true);
     const largest = view.getUint32(site + FollowedSite.largest, true);
     view.setUint32(site + FollowedSite.largest, Math.max(largest, size), true);
-    noteFates(
-      view,
-      site,
-      { size, weight },
-      counts.words(address, address + size),
-      counts.marks(address, address + size),
-    );
+    noteFates(view, site, { address, size, weight }, counts);
   }
 }
 
 function noteFates(
   view: DataView,
   site: number,
-  { size, weight }: { size: number; weight: number },
-  words: Uint16Array,
-  marks: Uint8Array,
+  { address, size, weight }: { address: number; size: number; weight: number },
+  counts: CountsFile,
 ): void {
-  let unread = 0;
   let united = 0;
-  for (let granule = 0; granule * GRANULE_BYTES < size; granule++) {
-    const ids = words.subarray(granule * GRANULE_BYTES, (granule + 1) * GRANULE_BYTES);
-    const isWritten = ids.some((id) => id !== UNTOUCHED && id !== INVALID);
-    const fate = (marks[granule] === 0 ? 0 : Fate.read) | (isWritten ? Fate.written : 0);
-    if (fate === Fate.written) unread += GRANULE_BYTES;
-    if (granule * GRANULE_BYTES >= MOST_FOLLOWED) continue;
+  const note = (at: number, fate: number): void => {
+    if (at >= MOST_FOLLOWED) return;
     united |= fate;
-    const at = site + FollowedSite.fates + granule;
-    view.setUint8(at, view.getUint8(at) | fate);
+    const place = site + FollowedSite.fates + at / GRANULE_BYTES;
+    view.setUint8(place, view.getUint8(place) | fate);
+  };
+  let [seen, unread] = [0, 0];
+  const stride = PIECE_BYTES * Math.ceil(size / PIECE_BYTES / MOST_PIECES);
+  for (let piece = 0; piece < size; piece += stride) {
+    const end = Math.min(size, piece + PIECE_BYTES);
+    seen += end - piece;
+    const words = counts.words(address + piece, address + end);
+    const marks = counts.marks(address + piece, address + end);
+    for (let at = piece; at < end; at += GRANULE_BYTES) {
+      const ids = words.subarray(at - piece, at - piece + GRANULE_BYTES);
+      const isRead = marks[(at - piece) / GRANULE_BYTES] !== 0;
+      const fate = (isRead ? Fate.read : 0) | (ids.some(isWritten) ? Fate.written : 0);
+      if (fate === Fate.written) unread += GRANULE_BYTES;
+      note(at, fate);
+    }
   }
-  add(view, site + FollowedSite.neverRead, weight * unread);
-  if (united !== Fate.written || marks.some((mark) => mark !== 0)) return;
+  add(view, site + FollowedSite.neverRead, weight * Math.round((unread * size) / seen));
+  if (united !== Fate.written || isAnyRead(counts, address, size)) return;
   add(view, site + FollowedSite.unread, weight);
   add(view, site + FollowedSite.unreadBytes, weight * size);
+}
+
+function isWritten(id: number): boolean {
+  return id !== UNTOUCHED && id !== INVALID;
+}
+
+function isAnyRead(counts: CountsFile, address: number, size: number): boolean {
+  for (let piece = 0; piece < size; piece += MARKED_PIECE) {
+    const marks = counts.marks(address + piece, address + Math.min(size, piece + MARKED_PIECE));
+    if (marks.some((mark) => mark !== 0)) return true;
+  }
+  return false;
 }
 
 function add(view: DataView, at: number, more: number): void {
