@@ -40,6 +40,8 @@ import { type NotedFrame, notedFrames } from "./note-stack.ts";
 
 const LINES_PER_PAGE = 64;
 const LINES_PER_BIG_PAGE = 1024;
+/** Lines beyond the memory at the last check that are looked at: another module may have made it grow since. */
+const LOOK_AHEAD = 2 ** 22;
 
 export interface WorkingSetTables {
   /** All snapshots, and the open interval as if it ended now. */
@@ -152,21 +154,22 @@ export class WorkingSetReader {
     const buffer = this.#memory.buffer;
     const interval = view.getUint32(control + Control.interval, true);
     const counts = readCounts(view, control + Control.counts);
-    const end = lines;
-    const readMarks = new Uint8Array(buffer, 0, end);
-    const writtenMarks = new Uint8Array(buffer, written, end);
-    const bothMarks = new Uint8Array(buffer, both, end);
+    const readMarks = new Uint8Array(buffer, 0, lines);
+    const writtenMarks = new Uint8Array(buffer, written, lines);
+    const bothMarks = new Uint8Array(buffer, both, lines);
     const histories = new Histories(buffer, this.#layout, interval);
-    const pageStamps = new Uint16Array(buffer, pages, Math.ceil(end / LINES_PER_PAGE));
-    const bigPageStamps = new Uint16Array(buffer, bigPages, Math.ceil(end / LINES_PER_BIG_PAGE));
+    const pageStamps = new Uint16Array(buffer, pages, Math.ceil(lines / LINES_PER_PAGE));
+    const bigPageStamps = new Uint16Array(buffer, bigPages, Math.ceil(lines / LINES_PER_BIG_PAGE));
     const regionOf = this.#regions(view);
     let marked = 0;
     let lastPage = -1;
     let lastBigPage = -1;
     // Four marks at a time, since nearly all of them are zero.
-    const readQuads = new Int32Array(buffer, 0, end / 4);
-    const writtenQuads = new Int32Array(buffer, written, end / 4);
-    const bothQuads = new Int32Array(buffer, both, end / 4);
+    const readQuads = new Int32Array(buffer, 0, lines / 4);
+    const writtenQuads = new Int32Array(buffer, written, lines / 4);
+    const bothQuads = new Int32Array(buffer, both, lines / 4);
+    // The marks of gibibytes that the program never had would take room by being read.
+    const end = Math.min(lines, view.getUint32(control + Control.highLines, true) + LOOK_AHEAD);
     for (let line = 0; line < end; line++) {
       if ((line & 3) === 0 && (readQuads[line >> 2] | writtenQuads[line >> 2] | bothQuads[line >> 2]) === 0) {
         line += 3;
