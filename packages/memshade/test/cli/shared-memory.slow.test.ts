@@ -28,6 +28,7 @@ async function run(script: string, options: readonly string[] = []) {
   writeFileSync(join(cwd, "main.cjs"), START + script);
   const { stdout, stderr, code } = await memshade(["node", ...options, "main.cjs"], { cwd });
   expect(code, stderr).toBe(0);
+  expect(stderr).not.toContain("nothing was written");
   const folder = join(cwd, "memshade.out", runFolders(cwd)[0]);
   const { contexts } = readRaw(new Uint8Array(readFileSync(join(folder, "heap.memprofraw"))));
   return { stdout, ...onlyRun(cwd), mibs: contexts.map(({ mib }): Mib => mib) };

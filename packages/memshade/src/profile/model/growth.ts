@@ -48,6 +48,8 @@ export const NO_GROWTH: BlockGrowth = {
 export const NO_CAPACITY: BlockCapacity = { blocks: 0, bytes: 0, unusedBytes: 0 };
 
 export function addGrowth(a: BlockGrowth, b: BlockGrowth): BlockGrowth {
+  if (b === NO_GROWTH) return a;
+  if (a === NO_GROWTH) return b;
   return {
     chains: a.chains + b.chains,
     copies: a.copies + b.copies,
@@ -76,6 +78,8 @@ export function stepsOf({ steps = 0 }: BlockGrowth): number {
 }
 
 export function addCapacity(a: BlockCapacity, b: BlockCapacity): BlockCapacity {
+  if (b === NO_CAPACITY) return a;
+  if (a === NO_CAPACITY) return b;
   return {
     blocks: a.blocks + b.blocks,
     bytes: a.bytes + b.bytes,

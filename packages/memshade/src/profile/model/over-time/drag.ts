@@ -62,6 +62,8 @@ export const NO_DRAG: BlockDrag = {
 };
 
 export function addDrag(a: BlockDrag, b: BlockDrag): BlockDrag {
+  if (b === NO_DRAG) return a;
+  if (a === NO_DRAG) return b;
   return Object.fromEntries(
     Object.entries(a).map(([field, value]) => [field, value + b[field as keyof BlockDrag]]),
   ) as unknown as BlockDrag;

@@ -217,9 +217,10 @@ function addInstance(message: RecordingMessage & { kind: "instance" }): void {
     const handle = recorder.addInstance(memories, info, original, path, place, thread);
     recorder.setReach(handle, OUT_OF_REACH);
     instances.set(id, { handle, thread });
-    if (maker === undefined) return;
-    numbers.set(id, handle.number);
-    recorder.addMaker(handle, thread, maker);
+    if (maker !== undefined) {
+      numbers.set(id, handle.number);
+      recorder.addMaker(handle, thread, maker);
+    }
   } catch (error) {
     const sentence = `an instance of ${info.name} is not recorded: ${describeThrown(error)}`;
     say(sentence);

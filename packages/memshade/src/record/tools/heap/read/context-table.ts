@@ -45,11 +45,9 @@ export interface ShadowContext {
   extras: ContextExtras;
 }
 
-export interface MergedContext {
+export interface MergedContext extends ShadowContext {
   module: number;
-  sites: number[];
   mib: Mib;
-  extras: ContextExtras;
 }
 
 /** Values by call path, in the order of their first setting. */
@@ -109,12 +107,12 @@ export class ContextTable {
   /** Number of contexts in `#indices`. */
   #found = 0;
 
-  add(module: number, context: ShadowContext): void {
-    const { mib, sites, extras } = context;
+  /** Adds a context, whose objects must not change afterwards. */
+  add(module: number, { mib, sites, extras }: ShadowContext): void {
     if (mib === undefined) return;
     const index = this.indexOf(module, sites);
     if (index < 0) {
-      this.#push({ module, sites, mib, extras: { ...extras } });
+      this.#push({ module, sites, mib, extras, peakStamp: 0 });
       return;
     }
     const existing = this.contexts[index]!;
@@ -127,7 +125,7 @@ export class ContextTable {
     if (this.#modules.has(module)) for (const context of contexts) this.add(module, context);
     else
       for (const { sites, mib, extras } of contexts)
-        if (mib !== undefined) this.#push({ module, sites, mib, extras });
+        if (mib !== undefined) this.#push({ module, sites, mib, extras, peakStamp: 0 });
   }
 
   indexOf(module: number, sites: readonly number[]): number {

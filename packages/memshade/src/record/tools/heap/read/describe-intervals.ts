@@ -16,6 +16,7 @@ const MOST_INSTANCES = 64;
 /** Most contexts of an instance in the file: those that matter most. */
 const MOST_CONTEXTS = 256;
 const NO_CONTEXT = "0";
+const NOTHING_LIVE = { liveBytes: 0, liveBlocks: 0 };
 
 export interface SeriesOf {
   first: number;
@@ -56,25 +57,25 @@ function describeInstance(
   };
   const live = new PathMap<{ liveBytes: number; liveBlocks: number }>();
   for (const { sites, extras } of contents.contexts) live.set(sites, extras);
-  const contexts = series.changes
+  const courses = series.changes
     .values()
-    .map(({ sites, changes }) =>
-      describeContext(idOf(sites), changes, intervals, live.get(sites) ?? { liveBytes: 0, liveBlocks: 0 }),
-    );
+    .map(({ sites, changes }) => courseOf(sites, changes, intervals, live.get(sites) ?? NOTHING_LIVE));
   const totals = intervals.map(() => ({ allocated: 0, freed: 0, frees: 0 }));
-  for (const context of contexts)
-    context.intervals.forEach((interval, row) => {
-      totals[interval].allocated += context.allocatedBytes[row];
-      totals[interval].freed += context.freedBytes[row];
-      totals[interval].frees += context.frees[row];
-    });
-  const listed = mostImportant(contexts.filter(({ stackId }) => stackId !== NO_CONTEXT));
+  for (const { rows } of courses)
+    for (const { interval, change } of rows) {
+      totals[interval].allocated += change.allocatedBytes;
+      totals[interval].freed += change.freedBytes;
+      totals[interval].frees += change.frees;
+    }
+  const listed = mostImportant(courses.filter(({ sites }) => idOf(sites) !== NO_CONTEXT)).map((course) =>
+    describeCourse(idOf(course.sites), course),
+  );
   return {
     module,
     instance: first,
     period,
-    startBytes: sum(contexts, ({ startBytes }) => startBytes),
-    startBlocks: sum(contexts, ({ startBlocks }) => startBlocks),
+    startBytes: sum(courses, ({ startBytes }) => startBytes),
+    startBlocks: sum(courses, ({ startBlocks }) => startBlocks),
     intervals: {
       start: intervals.map(({ start }) => start),
       end: intervals.map(({ end }) => end),
@@ -89,39 +90,79 @@ function describeInstance(
     },
     lastIsPartial,
     contexts: listed,
-    otherContexts: contexts.length - listed.length,
+    otherContexts: courses.length - listed.length,
   };
 }
 
-function describeContext(
-  stackId: string,
+/** Changes of a context, summed by interval, and what was live before and at most at an interval's end. */
+interface Course {
+  sites: readonly number[];
+  rows: readonly { interval: number; change: SeriesChange }[];
+  startBytes: number;
+  startBlocks: number;
+  mostBytes: number;
+  allocatedBytes: number;
+}
+
+function courseOf(
+  sites: readonly number[],
   changes: readonly SeriesChange[],
   intervals: readonly SeriesInterval[],
   live: { liveBytes: number; liveBlocks: number },
-): ContextHeap {
-  const byInterval = new Map<number, SeriesChange>();
-  for (const change of changes) {
-    // A flush during an interval belongs to that interval, like the changes after it.
-    const at = partitionPoint(0, intervals.length, (index) => intervals[index].start <= change.at) - 1;
-    const existing = byInterval.get(at);
-    if (existing === undefined) byInterval.set(at, { ...change });
-    else {
-      existing.allocations += change.allocations;
-      existing.allocatedBytes += change.allocatedBytes;
-      existing.frees += change.frees;
-      existing.freedBytes += change.freedBytes;
-    }
+): Course {
+  const rows = rowsOf(changes, intervals);
+  const startBytes = Math.max(
+    0,
+    live.liveBytes - sum(changes, (change) => change.allocatedBytes - change.freedBytes),
+  );
+  let [liveBytes, mostBytes] = [startBytes, startBytes];
+  for (const { change } of rows) {
+    liveBytes += change.allocatedBytes - change.freedBytes;
+    mostBytes = Math.max(mostBytes, liveBytes);
   }
-  const rows = [...byInterval].sort(([a], [b]) => a - b);
-  const column = (field: Exclude<keyof SeriesChange, "at">) => rows.map(([, change]) => change[field]);
+  return {
+    sites,
+    rows,
+    startBytes,
+    startBlocks: Math.max(0, live.liveBlocks - sum(changes, (change) => change.allocations - change.frees)),
+    mostBytes,
+    allocatedBytes: sum(changes, (change) => change.allocatedBytes),
+  };
+}
+
+function rowsOf(changes: readonly SeriesChange[], intervals: readonly SeriesInterval[]): Course["rows"] {
+  // A flush during an interval belongs to that interval, like the changes after it.
+  const intervalAt = (time: number): number =>
+    partitionPoint(0, intervals.length, (index) => intervals[index].start <= time) - 1;
+  const sorted = changes
+    .map((change) => ({ interval: intervalAt(change.at), change }))
+    .sort((a, b) => a.interval - b.interval);
+  const rows: { interval: number; change: SeriesChange }[] = [];
+  for (const { interval, change } of sorted) {
+    const last = rows.at(-1);
+    if (last?.interval !== interval) rows.push({ interval, change });
+    else last.change = withChange(last.change, change);
+  }
+  return rows;
+}
+
+function withChange(one: SeriesChange, other: SeriesChange): SeriesChange {
+  return {
+    at: one.at,
+    allocations: one.allocations + other.allocations,
+    allocatedBytes: one.allocatedBytes + other.allocatedBytes,
+    frees: one.frees + other.frees,
+    freedBytes: one.freedBytes + other.freedBytes,
+  };
+}
+
+function describeCourse(stackId: string, { rows, startBytes, startBlocks }: Course): ContextHeap {
+  const column = (field: Exclude<keyof SeriesChange, "at">) => rows.map(({ change }) => change[field]);
   return {
     stackId,
-    startBytes: Math.max(
-      0,
-      live.liveBytes - sum(changes, (change) => change.allocatedBytes - change.freedBytes),
-    ),
-    startBlocks: Math.max(0, live.liveBlocks - sum(changes, (change) => change.allocations - change.frees)),
-    intervals: rows.map(([interval]) => interval),
+    startBytes,
+    startBlocks,
+    intervals: rows.map(({ interval }) => interval),
     allocations: column("allocations"),
     allocatedBytes: column("allocatedBytes"),
     frees: column("frees"),
@@ -133,28 +174,16 @@ function describeContext(
  * Returns the contexts that held most at the end of an interval or allocated most in all, both as shares of
  * the total.
  */
-function mostImportant(contexts: readonly ContextHeap[]): ContextHeap[] {
-  if (contexts.length <= MOST_CONTEXTS) return [...contexts];
-  const measured = contexts.map((context) => {
-    let live = context.startBytes;
-    let most = live;
-    context.intervals.forEach((_, row) => {
-      live += context.allocatedBytes[row] - context.freedBytes[row];
-      most = Math.max(most, live);
-    });
-    return { context, most, allocated: sum(context.allocatedBytes, (bytes) => bytes) };
-  });
-  const allMost = sum(measured, ({ most }) => most) || 1;
-  const allAllocated = sum(measured, ({ allocated }) => allocated) || 1;
-  const importance = ({ most, allocated }: (typeof measured)[number]) =>
-    most / allMost + allocated / allAllocated;
+function mostImportant(courses: readonly Course[]): readonly Course[] {
+  if (courses.length <= MOST_CONTEXTS) return courses;
+  const allMost = sum(courses, ({ mostBytes }) => mostBytes) || 1;
+  const allAllocated = sum(courses, ({ allocatedBytes }) => allocatedBytes) || 1;
+  const importance = ({ mostBytes, allocatedBytes }: Course): number =>
+    mostBytes / allMost + allocatedBytes / allAllocated;
   const important = new Set(
-    measured
-      .toSorted((a, b) => importance(b) - importance(a))
-      .slice(0, MOST_CONTEXTS)
-      .map(({ context }) => context),
+    courses.toSorted((a, b) => importance(b) - importance(a)).slice(0, MOST_CONTEXTS),
   );
-  return contexts.filter((context) => important.has(context));
+  return courses.filter((course) => important.has(course));
 }
 
 function sum<T>(values: readonly T[], figureOf: (value: T) => number): number {

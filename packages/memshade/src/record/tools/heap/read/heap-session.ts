@@ -120,7 +120,7 @@ interface SessionInstance {
   /** Finds the reachability when a profile is taken. */
   findReach: ReachSearch | undefined;
   /** Figures of evicted contexts at the last peak so far, by call path. */
-  peaks: { stamp: number; context: ShadowContext }[];
+  peaks: { stamp: number; sites: number[]; peakBytes: number; peakBlocks: number }[];
 }
 
 /** Facts about the run that its heap figures need. */
@@ -217,17 +217,16 @@ export class HeapSession implements ToolSession {
     const instance = this.#instances.get(handle.number);
     if (instance?.reader === undefined) return false;
     for (const context of instance.reader.readContexts()) {
-      const gone = context.extras.liveBlocks === 0;
-      if (gone && context.extras.peakBytes > 0) instance.peaks.push({ stamp: context.peakStamp, context });
-      instance.flushed.add(instance.module, {
-        ...context,
-        extras: { ...context.extras, liveBytes: 0, liveBlocks: 0, peakBytes: 0, peakBlocks: 0 },
-      });
+      const { sites, extras, peakStamp: stamp } = context;
+      const { liveBlocks, peakBytes, peakBlocks } = extras;
+      if (liveBlocks === 0 && peakBytes > 0) instance.peaks.push({ stamp, sites, peakBytes, peakBlocks });
+      Object.assign(extras, { liveBytes: 0, liveBlocks: 0, peakBytes: 0, peakBlocks: 0 });
+      instance.flushed.add(instance.module, context);
     }
     const series = instance.reader.readSeries();
     if (series !== undefined) instance.history.push(series);
     // Only blocks live at the newest peak can still matter.
-    const newest = Math.max(0, ...instance.peaks.map(({ stamp }) => stamp));
+    const newest = instance.peaks.reduce((latest, { stamp }) => Math.max(latest, stamp), 0);
     instance.peaks = instance.peaks.filter(({ stamp }) => stamp === newest);
     return true;
   }
@@ -420,16 +419,19 @@ function withFlushed(
   // Paths that were read while the program went on may be equal.
   if (flushed.contexts.length === 0 && meanwhile === 0) return now.filter(({ mib }) => mib !== undefined);
   const table = new ContextTable();
-  for (const { sites, mib, extras } of flushed.contexts)
-    table.add(module, { sites, mib, peakStamp: 0, extras });
+  for (const context of flushed.contexts) table.add(module, context);
   for (const context of now) table.add(module, context);
-  for (const { stamp, context } of peaks) {
-    const merged = stamp === peakStamp ? table.contexts[table.indexOf(module, context.sites)] : undefined;
+  for (const { stamp, sites, peakBytes, peakBlocks } of peaks) {
+    const merged = stamp === peakStamp ? table.contexts[table.indexOf(module, sites)] : undefined;
     if (merged === undefined) continue;
-    merged.extras.peakBytes += context.extras.peakBytes;
-    merged.extras.peakBlocks += context.extras.peakBlocks;
+    const { extras } = merged;
+    merged.extras = {
+      ...extras,
+      peakBytes: extras.peakBytes + peakBytes,
+      peakBlocks: extras.peakBlocks + peakBlocks,
+    };
   }
-  return table.contexts.map(({ sites, mib, extras }) => ({ sites, mib, extras, peakStamp: 0 }));
+  return table.contexts;
 }
 
 /**
@@ -527,11 +529,15 @@ function sumOf(contexts: readonly MergedContext[], field: (mib: Mib) => bigint):
 function rawContextOf(context: MergedContext, index: number, host: HostSegment): RawContext {
   const start = BigInt(context.module) * MODULE_SPAN;
   const sites = context.sites.length === 0 ? [OVERFLOW_FUNCTION.offset] : context.sites;
-  const pcs: bigint[] = [];
-  for (const site of sites)
-    if (isHostSite(site)) pcs.push(...host.pcsOf(site));
-    else pcs.push(start + BigInt(site));
-  return { stackId: BigInt(index + 1), mib: context.mib, pcs };
+  for (const site of sites) if (isHostSite(site)) host.pcsOf(site);
+  return {
+    stackId: BigInt(index + 1),
+    mib: context.mib,
+    // The addresses of tens of thousands of paths would take more memory than all else.
+    get pcs() {
+      return sites.flatMap((site) => (isHostSite(site) ? host.pcsOf(site) : [start + BigInt(site)]));
+    },
+  };
 }
 
 function segmentOf({ info }: RecordedModule, index: number): RawSegment {

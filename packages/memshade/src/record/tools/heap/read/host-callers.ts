@@ -80,10 +80,7 @@ export class HostCallers {
     const table = new ContextTable();
     for (const context of contexts)
       table.add(0, { ...context, sites: this.sitesOf(context.sites, threadOf) });
-    const translated = {
-      ...contents,
-      contexts: table.contexts.map((context) => ({ ...context, peakStamp: 0 })),
-    };
+    const translated = { ...contents, contexts: table.contexts };
     if (series === undefined) return translated;
     const changes: HeapSeries["changes"] = new PathMap();
     for (const change of series.changes.values()) {
