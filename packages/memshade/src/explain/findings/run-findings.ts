@@ -114,9 +114,12 @@ function mostOfPeak(heap: HeapProfile, isOpen: IsOpen, hasWaste: boolean): Furth
   const { mibs, site } = heap.contexts;
   if (site === undefined) return undefined;
   const measure = blockMeasure(site.peakBlocks, site.peakBytes);
-  const sites = blocksBySite(heap, measure).filter(({ place }) => place.isKeptByLibrary !== true);
-  const peak = sites.reduce((sum, { bytes }) => sum + bytes, 0);
-  const most = heaviest(sites);
+  const sites = blocksBySite(heap, measure);
+  const kept = sites.filter(({ place }) => place.isKeptByLibrary === true);
+  // Blocks of code without names are in no site.
+  const all = site.peakBytes.reduce((sum, bytes) => sum + bytes, 0);
+  const peak = kept.reduce((rest, { bytes }) => rest - bytes, all);
+  const most = heaviest(sites.filter(({ place }) => place.isKeptByLibrary !== true));
   if (most === undefined || !isOpen(most) || most.bytes < LEAST_PEAK || most.bytes <= MOST * peak)
     return undefined;
   const { bytes, blocks, contexts, place } = most;
