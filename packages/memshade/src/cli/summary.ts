@@ -5,14 +5,13 @@ import { reachSentence, whyHeapUnknown } from "../explain/analyses/heap.ts";
 import {
   allocationsText,
   findsAnything,
-  furtherTools,
   noFindings,
   type RecordedTools,
 } from "../explain/analyses/recorded-tools.ts";
 import type { PlaceFrame } from "../explain/findings/finding-kind.ts";
 import { LEAST_BYTES } from "../explain/findings/heap-blocks.ts";
 import { isNameless } from "../explain/findings/places.ts";
-import { runFindings } from "../explain/findings/run-findings.ts";
+import { furtherRun, runFindings } from "../explain/findings/run-findings.ts";
 import { wasteFindings } from "../explain/findings/waste/waste-findings.ts";
 import { counted } from "../profile/model/counted.ts";
 import { formatBytes } from "../profile/model/format.ts";
@@ -23,7 +22,7 @@ import { loadTools, recordedTools } from "../runs/recorded-tools.ts";
 import { RunNames } from "../runs/run-names.ts";
 import { runOf } from "../runs/run-of-folder.ts";
 import type { OriginalPlaces } from "../runs/run-symbols.ts";
-import { adviceLines, findingLines } from "../show/report/findings.ts";
+import { adviceLines, findingLines, furtherRunInWords } from "../show/report/findings.ts";
 import { createPaint, type Paint } from "../show/report/terminal/common/paint.ts";
 import { columnsOf, Screen, type TextTarget } from "../show/report/terminal/common/screen.ts";
 import { targetOf } from "./standard-streams.ts";
@@ -75,6 +74,7 @@ function findingsInLines(tools: RecordedTools, folder: string, target: TextTarge
       ...summary.map(({ line, advice }) => [line, ...advice].join("\n")),
       furtherCommands(folder, summary[0]!.kind),
       ...reachLines(tools),
+      ...searchedLines(tools),
       ...furtherLines(tools),
     ];
   if (isHeapUnseen(tools)) return [NOTHING_KNOWN];
@@ -83,15 +83,19 @@ function findingsInLines(tools: RecordedTools, folder: string, target: TextTarge
     isUnnamed ? NAMELESS : hasSmallWaste(tools) ? SMALL_WASTE : noFindings(tools),
     ...liveLines(tools, folder),
     ...reachLines(tools),
+    ...furtherLines(tools),
   ];
 }
 
 /** Returns the line behind findings that only allocations were searched for. */
+function searchedLines({ heap }: RecordedTools): string[] {
+  return heap?.description.counters === "none" ? [`searched ${allocationsText(heap)}`] : [];
+}
+
+/** Returns the figure of the run that a run with another tool explains, if there is one. */
 function furtherLines(tools: RecordedTools): string[] {
-  const { heap } = tools;
-  if (heap === undefined || heap.description.counters !== "none") return [];
-  const further = furtherTools(tools);
-  return further === undefined ? [] : [`searched ${allocationsText(heap)}; ${further}`];
+  const further = furtherRun(tools, runFindings(tools));
+  return further === undefined ? [] : [furtherRunInWords(further)];
 }
 
 /** Returns the reason why the reach of a native program's live blocks is unknown. */

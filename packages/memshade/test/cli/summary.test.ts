@@ -7,7 +7,7 @@ import { heapPicture, writePicture } from "../heap-picture.ts";
 
 const folder = mkdtempSync(path.join(tmpdir(), "memshade-test-summary-"));
 
-const NO_FINDINGS = "no findings among blocks; --tool waste looks at stores and loads";
+const NO_FINDINGS = "no findings among blocks";
 
 const LEAKS = "main > parse  100 x 1000  peak 100  live 100";
 

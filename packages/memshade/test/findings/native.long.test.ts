@@ -40,10 +40,30 @@ const PROBLEMS: readonly NativeProblem[] = [
   ["swarm.cpp", "waste", "cold", 8_000 * (16 + 48 + 4), "bytes"],
   ["invoices.c", "waste", "write-only", 20_000 * 64, "bytes"],
   ["spring.c", "waste", "never-read", 200_000 * 24, "bytes"],
+  ["mesh.c", "waste", "never-read", 300_000 * 12, "bytes"],
+  // The vector reads its first particle to fill the others, and with it a 64th of those that are followed.
+  ["particles.cpp", "waste", "write-only", (50_000 * 56 * 63) / 64, "bytes"],
+];
+
+/** Programs of which a first run finds nothing, but has a figure that points to the tool that does. */
+const FURTHER: readonly (readonly [source: string, tool: string])[] = [
+  ["inbox.c", "heap"],
+  ["ports.c", "heap"],
+  ["mesh.c", "waste"],
+  ["particles.cpp", "waste"],
 ];
 
 /** Native programs without a problem, like the ones above. */
-const SOUND = ["blend.c", "machine.c", "reports.c", "invoices.c", "sensors.cpp", "swarm.cpp"];
+const SOUND = [
+  "blend.c",
+  "machine.c",
+  "reports.c",
+  "invoices.c",
+  "sensors.cpp",
+  "swarm.cpp",
+  "arena.c",
+  "words.c",
+];
 
 describe.skipIf(!canCompile)("who runs a native program", () => {
   const folder = newFolder();
@@ -61,6 +81,18 @@ describe.skipIf(!canCompile)("who runs a native program", () => {
       expect({ isFound: lines.some((line) => answers(line, answer, place)), stderr }).toMatchObject({
         isFound: true,
       });
+    },
+  );
+
+  it.for(FURTHER)(
+    "has in the last line of a first run of %s the line's part, and the tool %s",
+    async ([source, tool], { expect }) => {
+      const program = compile(source, folder);
+      const { stderr } = await memshade(["run", "--out", `${program}.run`, program], { cwd: folder });
+      const place = markedPlace(`native/${source}`);
+      expect(stderr.trimEnd().split("\n").at(-1)).toMatch(
+        new RegExp(`^memshade: .* % of the peak .* of \\w+ \\(${place}\\): --tool ${tool} tells `),
+      );
     },
   );
 

@@ -19,12 +19,8 @@ export interface RecordedTools {
   readonly statics?: StaticsReport | undefined;
 }
 
-/**
- * Returns the sentence for a run without findings, with what was searched and which tools search more.
- * `no findings among 4,002 allocations (281 KiB at most); --tool heap looks at how they are used, --tool waste at stores and loads`
- */
-export function noFindings(tools: RecordedTools): string {
-  const { heap, waste, objects } = tools;
+/** Returns the sentence for a run without findings, with what was searched: `no findings among 4,002 allocations (281 KiB at most)`. */
+export function noFindings({ heap, waste, objects }: RecordedTools): string {
   // The recording of another tool determines what was searched.
   if (heap?.description.importedFrom !== undefined) return "no findings";
   const searched = [
@@ -32,17 +28,7 @@ export function noFindings(tools: RecordedTools): string {
     ...(waste === undefined ? [] : ["stores and loads"]),
     ...(objects === undefined ? [] : ["objects"]),
   ];
-  const other = furtherTools(tools);
-  return `no findings${searched.length === 0 ? "" : ` among ${searched.join(", ")}`}${other === undefined ? "" : `; ${other}`}`;
-}
-
-/** Returns the tools that search more; undefined if all were searched, or nothing is known. */
-export function furtherTools({ heap, waste }: RecordedTools): string | undefined {
-  if (heap?.description.importedFrom !== undefined) return undefined;
-  if (heap !== undefined && !hasUses(heap))
-    return `--tool heap looks at how they are used${waste === undefined ? ", --tool waste at stores and loads" : ""}`;
-  if (heap !== undefined && waste === undefined) return "--tool waste looks at stores and loads";
-  return heap === undefined && waste !== undefined ? "--tool heap looks at blocks" : undefined;
+  return `no findings${searched.length === 0 ? "" : ` among ${searched.join(", ")}`}`;
 }
 
 function hasUses({ description }: HeapProfile): boolean {

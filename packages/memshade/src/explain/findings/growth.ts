@@ -4,7 +4,7 @@ import type { HeapProfile } from "../../profile/model/heap-profile.ts";
 import { ACCESSES_PER_BLOCK } from "../../profile/model/over-time/drag.ts";
 import { copiedBytes, growthOf, stepsInPlace } from "../analyses/growth.ts";
 import { heapTotals } from "../analyses/totals.ts";
-import { type FindingKind, type Found, LEAST_PART, OF_WORK } from "./finding-kind.ts";
+import { type FindingKind, type Found, LEAST_COMMON_PART, LEAST_PART, OF_WORK } from "./finding-kind.ts";
 import { accessesOf, inModule, sitesWith } from "./heap-blocks.ts";
 
 /**
@@ -79,7 +79,10 @@ function growthFindings(profile: HeapProfile): GrowthFinding[] {
     if (copies < LEAST_COPIES_PER_CHAIN * chains) return [];
     const reserve = Math.round(usedBytes / chains);
     const part = work === undefined ? amount / allocatedBytes : (amount * ACCESSES_PER_COPIED_BYTE) / work;
-    if (work === undefined && (part < MOST || !isInSteps(copies / chains, reserve))) return [];
+    const hasSmallSteps = isInSteps(copies / chains, reserve);
+    // Every program has some vectors and tables that double.
+    if (!hasSmallSteps && part < LEAST_COMMON_PART) return [];
+    if (work === undefined && (part < MOST || !hasSmallSteps)) return [];
     return [
       {
         kind: "growth",

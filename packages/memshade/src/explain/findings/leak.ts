@@ -6,6 +6,7 @@ import { type BlockMeasure, blockMeasure } from "../analyses/block-measure.ts";
 import { isCollected } from "../analyses/collected.ts";
 import { dragOfContexts } from "../analyses/dragged-blocks.ts";
 import { libraryOf, START_UP } from "../analyses/frames/libraries.ts";
+import { sumOf } from "../analyses/groups.ts";
 import { leaks } from "../analyses/heap.ts";
 import { marginOf } from "../analyses/host-stacks.ts";
 import { reachOf } from "../analyses/live-blocks.ts";
@@ -365,7 +366,7 @@ function growthOf(
   sum: (field: SiteField) => number,
 ): { amount: number; blocks: number } | undefined {
   const blocks = sum("stillReachableBlocks");
-  if (blocks < allocated * MOST || !isRepeated(blocks, sum("lateReachableBlocks"))) return undefined;
+  if (!isCollection(allocated, blocks, sum("lateReachableBlocks"))) return undefined;
   const { heapAccesses } = heapTotals(profile);
   const after = reachOf(profile)?.accessesAfter;
   const totalAccesses = heapAccesses + (profile.description.totals?.otherAccesses ?? 0);
@@ -373,6 +374,18 @@ function growthOf(
   if (sum("idleReachableBlocks") < blocks * LEAST_IDLE) return undefined;
   if (2 * sum("doneReachableBlocks") >= blocks) return undefined;
   return { amount: sum("stillReachableBytes"), blocks };
+}
+
+/** True for reachable blocks of a site that only allocates, until the end of the program. Their use is not judged. */
+export function growsToTheEnd(
+  { contexts: { site } }: HeapProfile,
+  { contexts, blocks, allocated }: SiteBlocks,
+): boolean {
+  return site !== undefined && isCollection(allocated, blocks, sumOf(site.lateReachableBlocks, contexts));
+}
+
+function isCollection(allocated: number, blocks: number, late: number): boolean {
+  return blocks >= allocated * MOST && isRepeated(blocks, late);
 }
 
 function isRepeated(blocks: number, late: number): boolean {

@@ -24,7 +24,7 @@ export interface PeakFinding extends Found<"peak", "heap"> {
 
 /** Least part of the peak. A copy of all other data is half of it, a copy of half of them a third. */
 const LEAST_OF_PEAK = 1 / 4;
-/** Least part of the other work that is done without the site's blocks. */
+/** Least part of the other work, and of all work if the blocks are made again, that is done without the site's blocks. */
 const MOST = 1 / 2;
 /** Page size of WebAssembly memory: a smaller reduction saves nothing. */
 const PAGE_BYTES = 65_536;
@@ -114,8 +114,11 @@ function peakOf(
   const { byteWork, bytes } = dragOfContexts(profile, contexts);
   if (amount < least || bytes === 0) return [];
   // Blocks without accesses are assumed to live as long as the others.
-  const meanwhile = Math.min(work, (byteWork / bytes) * (sumOf(mibs.totalSize, contexts) / atPeak));
+  const rounds = sumOf(mibs.totalSize, contexts) / atPeak;
+  const meanwhile = Math.min(work, (byteWork / bytes) * rounds);
   const without = work - meanwhile;
+  // Blocks that are made again in each round, and are there for most of the run, are its main data.
+  if (rounds >= 2 && without < MOST * work) return [];
   const part = (amount / peak) * (without / work);
   // A program's main data, used by most of its work, is not reported. Their allocation is work for them, too.
   const making = sumOf(mibs.allocCount, contexts) * ACCESSES_PER_BLOCK;

@@ -1,6 +1,14 @@
-import type { WasteFile } from "../../profile/model/waste.ts";
+import { formatBytes, formatCount, formatPercent, plural } from "../../profile/model/format.ts";
+import type { HeapProfile } from "../../profile/model/heap-profile.ts";
+import { isOfNativeProgram } from "../../profile/model/known-fields.ts";
+import type { WasteBlocks, WasteFile } from "../../profile/model/waste.ts";
+import { blockMeasure } from "../analyses/block-measure.ts";
+import { sumOf } from "../analyses/groups.ts";
 import type { RecordedTools } from "../analyses/recorded-tools.ts";
+import { type FindingPlace, LEAST_COMMON_PART } from "./finding-kind.ts";
+import { blocksBySite, type SiteBlocks } from "./heap-blocks.ts";
 import { type Finding, KINDS, kindOf, type WasteToolFinding } from "./index.ts";
+import { growsToTheEnd } from "./leak.ts";
 import { placeKey, wastePlace } from "./places.ts";
 import { rankFindings } from "./rank.ts";
 import { wasteFindings, wasteKind } from "./waste/waste-findings.ts";
@@ -51,4 +59,132 @@ export function wasteToolFindings(file: WasteFile): WasteToolFinding[] {
       { kind, tool: "waste", place, amount, unit: "bytes", part, advice, ...facts } as WasteToolFinding,
     ];
   });
+}
+
+/** A figure of a run that only a run with another tool explains, as a sentence around the location that it belongs to. */
+export interface FurtherRun {
+  /** Words before and after the location: `60.0 % of the peak (5.73 MiB) is of` … `: --tool waste tells …`. */
+  readonly before: string;
+  readonly after: string;
+  readonly place: FindingPlace;
+}
+
+/** Least part of the whole that a line must have: no other line has as much. */
+const MOST = 1 / 2;
+/** Size of a page of WebAssembly, and of the smallest heaps: with less, nothing can be saved. */
+const LEAST_PEAK = 65_536;
+
+/**
+ * Returns the figure of a run that points to a mistake which its tools cannot find; undefined if none does. Lines that have
+ * findings are known already.
+ */
+export function furtherRun(run: RecordedTools, findings: readonly Finding[]): FurtherRun | undefined {
+  const { heap, waste } = run;
+  if (heap?.description.importedFrom !== undefined) return undefined;
+  const found = new Set(findings.map(({ place }) => placeKey(place)));
+  const isOpen = ({ place }: { readonly place: FindingPlace }) =>
+    place.isKeptByLibrary !== true && place.path[0]!.address !== undefined && !found.has(placeKey(place));
+  if (heap === undefined) return waste === undefined ? undefined : untouchedEnd(waste, isOpen);
+  if (heap.description.counters !== "none")
+    return waste === undefined ? mostAccessed(heap, isOpen) : undefined;
+  return stillGrowing(heap, isOpen) ?? mostOfPeak(heap, isOpen, waste !== undefined);
+}
+
+type IsOpen = (site: { readonly place: FindingPlace }) => boolean;
+
+/** Returns the blocks that are still allocated at the end and never freed. */
+function stillGrowing(heap: HeapProfile, isOpen: IsOpen): FurtherRun | undefined {
+  const { site } = heap.contexts;
+  if (site === undefined) return undefined;
+  const measure = blockMeasure(site.stillReachableBlocks, site.stillReachableBytes);
+  const sites = blocksBySite(heap, measure).filter((found) => growsToTheEnd(heap, found));
+  const most = heaviest(sites);
+  const { peakBytes = 0 } = heap.description.totals ?? {};
+  if (most === undefined || !isOpen(most) || most.bytes < LEAST_COMMON_PART * peakBytes) return undefined;
+  const { blocks, bytes, place } = most;
+  return {
+    before: `${plural(blocks, "block")} (${formatBytes(bytes)}) of`,
+    after: "are there at the end: --tool heap tells whether they are used",
+    place,
+  };
+}
+
+/** Returns the line that has most of the bytes at the peak. */
+function mostOfPeak(heap: HeapProfile, isOpen: IsOpen, hasWaste: boolean): FurtherRun | undefined {
+  const { mibs, site } = heap.contexts;
+  if (site === undefined) return undefined;
+  const measure = blockMeasure(site.peakBlocks, site.peakBytes);
+  const sites = blocksBySite(heap, measure);
+  const kept = sites.filter(({ place }) => place.isKeptByLibrary === true);
+  // Blocks of code without names are in no site.
+  const all = site.peakBytes.reduce((sum, bytes) => sum + bytes, 0);
+  const peak = kept.reduce((rest, { bytes }) => rest - bytes, all);
+  const most = heaviest(sites.filter(({ place }) => place.isKeptByLibrary !== true));
+  if (most === undefined || !isOpen(most) || most.bytes < LEAST_PEAK || most.bytes <= MOST * peak)
+    return undefined;
+  const { bytes, blocks, contexts, place } = most;
+  const [smallest, largest] = [mibs.minSize, mibs.maxSize].map((sizes) => contexts.map((row) => sizes[row]!));
+  const size = Math.max(...largest!);
+  // Such a size is chosen by the program. Other sizes are those of its data.
+  const isCapacity =
+    size === Math.min(...smallest!) && Number.isInteger(Math.log2(size)) && size >= LEAST_CAPACITY;
+  const before = `${formatPercent(bytes, peak)} of the peak (${formatBytes(peak)}) ${blocks === 1 ? "is" : "are"}`;
+  if (isCapacity || !isOfNativeProgram(heap) || hasWaste) {
+    const what = isCapacity ? ` ${plural(blocks, "block")} of ${formatBytes(size)}` : "";
+    return { before: `${before}${what} of`, after: ": --tool heap tells how much of it is used", place };
+  }
+  return {
+    before: `${before} of`,
+    after: ": --tool waste tells whether it is stored or loaded in vain",
+    place,
+  };
+}
+
+/** Returns the line whose blocks get most of the accesses. */
+function mostAccessed(heap: HeapProfile, isOpen: IsOpen): FurtherRun | undefined {
+  const { heapAccesses = 0, otherAccesses = 0 } = heap.description.totals ?? {};
+  const { totalAccessCount } = heap.contexts.mibs;
+  const accesses = Float64Array.from(totalAccessCount, Number);
+  const all = heapAccesses + otherAccesses;
+  const most = heaviest(blocksBySite(heap, blockMeasure(accesses, accesses)));
+  if (most === undefined || !isOpen(most)) return undefined;
+  const own = sumOf(accesses, most.contexts);
+  if (own <= MOST * all) return undefined;
+  return {
+    before: `${formatPercent(own, all)} of ${formatCount(all)} accesses are to blocks of`,
+    after: ": --tool waste tells which are in vain",
+    place: most.place,
+  };
+}
+
+/** Returns the blocks whose end is never touched, which the record of stores and loads shows only in part. */
+function untouchedEnd({ blocks = [] }: WasteFile, isOpen: IsOpen): FurtherRun | undefined {
+  const untouched = blocks.map((site) => ({ site, end: untouchedBytes(site) }));
+  const [most] = untouched.sort((a, b) => b.end * b.site.blocks - a.end * a.site.blocks);
+  const place = most === undefined ? undefined : wastePlace(most.site.ips);
+  if (most === undefined || place === undefined || !isOpen({ place })) return undefined;
+  const { site, end } = most;
+  if (end * site.blocks < LEAST_PEAK || end <= MOST * site.size) return undefined;
+  return {
+    before: `the last ${formatCount(end)} of ${formatCount(site.size)} bytes of ${plural(site.blocks, "block")} of`,
+    after: "are never touched: --tool heap tells how much of all blocks is used",
+    place,
+  };
+}
+
+function untouchedBytes({ fields = [], element, size, type }: WasteBlocks): number {
+  const last = fields.at(-1);
+  const isEnd =
+    type === undefined && element === size && last !== undefined && last.offset + last.size === size;
+  return isEnd && !last.written ? last.size : 0;
+}
+
+/** Least size of blocks that may be capacity: smaller ones are nodes and records. */
+const LEAST_CAPACITY = 1024;
+
+function heaviest(sites: readonly SiteBlocks[]): SiteBlocks | undefined {
+  return sites.reduce<SiteBlocks | undefined>(
+    (most, site) => (most === undefined || site.bytes > most.bytes ? site : most),
+    undefined,
+  );
 }

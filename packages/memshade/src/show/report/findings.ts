@@ -8,6 +8,7 @@ import type { FindingDiff } from "../../explain/diff/finding-diff.ts";
 import { displayedNames, type RenamedFunctions } from "../../explain/diff/renamed-functions.ts";
 import type { FindingPlace, PlaceFrame } from "../../explain/findings/finding-kind.ts";
 import { adviceOf, type Finding, sentenceOf } from "../../explain/findings/index.ts";
+import type { FurtherRun } from "../../explain/findings/run-findings.ts";
 import { formatBytes, formatCount, plural } from "../../profile/model/format.ts";
 import { type Screen, shortenName } from "./terminal/common/screen.ts";
 import {
@@ -151,6 +152,12 @@ export function findingInWords(
   const position = at === undefined ? offsetOf(path[0]!) : ` (${at})`;
   const called = via === undefined ? "" : ` via ${functionInWords(via)}`;
   return `${before} ${functionInWords(path[0]!)}${position}${called}${furtherInWords(finding.place)} ${after}`;
+}
+
+/** Forms `60.0 % of the peak (5.73 MiB) is of main (mesh.c:10): --tool waste tells …`. */
+export function furtherRunInWords({ before, place: { path }, after }: FurtherRun): string {
+  const text = `${functionInWords(path[0]!)}${lineOf(path[0]!)}`;
+  return `${before} ${text}${after.startsWith(":") ? "" : " "}${after}`;
 }
 
 /** Formats ` and 2 more places`; empty for a finding of one line. */

@@ -54,6 +54,12 @@ describe("a finding of the peak", () => {
     expect(peaksOf(MATRIX.replace("61900", "12950"), [44_530, 51_050])).toEqual([]);
   });
 
+  it("is absent if the blocks are made again in each round, and most of the work is done while they exist", () => {
+    const rounds = MATRIX.replace("1 x 980000", "2 x 980000").replace("38000", "19000");
+    expect(peaksOf(rounds, [25_000, 100_000])).toHaveLength(1);
+    expect(peaksOf(rounds, [25_100, 100_000])).toEqual([]);
+  });
+
   it("is absent for a growing block, such as a table that keeps its data", () => {
     const grown = (copied: number) =>
       MATRIX.replace("access 38000", `access 38000  chains 1  copies 5  copied ${copied}`);

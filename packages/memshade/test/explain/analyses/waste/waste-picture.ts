@@ -42,7 +42,7 @@ export function blocks(figures: Partial<WasteBlocks>): WasteBlocks {
     varies: false,
     unread_blocks: 0,
     unread_bytes: 0,
-    never_read: 0,
+    never_read: figures.unread_bytes ?? 0,
     ...figures,
   };
 }

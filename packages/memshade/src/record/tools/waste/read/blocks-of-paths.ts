@@ -112,7 +112,9 @@ function unreadParts(
   const followed = tail ? { followed: bytes.length } : {};
   if (type !== undefined) {
     if (tail && usedElements(bytes, type.size) < FEWEST_RECORDS) return undefined;
-    const element = folded(bytes, type.size);
+    // A vector that is made with its size copies its first element to the others, and so reads all of it.
+    const isArray = bytes.length >= FEWEST_RECORDS * type.size;
+    const element = folded(isArray ? bytes.subarray(type.size) : bytes, type.size);
     const fields = ownMembers(type.members)
       .filter(({ offset, size }) => !isAnyRead(element, offset, size))
       .map((member) => ({ ...member, written: isAnyWritten(element, member.offset, member.size) }));
