@@ -86,12 +86,13 @@ function findingsInLines(tools: RecordedTools, folder: string, target: TextTarge
   ];
 }
 
-/** Returns the line behind findings that only allocations were searched for. */
+/** Returns the line behind findings about what another tool would find. */
 function furtherLines(tools: RecordedTools): string[] {
   const { heap } = tools;
-  if (heap === undefined || heap.description.counters !== "none") return [];
   const further = furtherTools(tools);
-  return further === undefined ? [] : [`searched ${allocationsText(heap)}; ${further}`];
+  if (heap === undefined || further === undefined) return [];
+  if (heap.description.counters === "none") return [`searched ${allocationsText(heap)}; ${further}`];
+  return isOfNativeProgram(heap) ? [] : [further];
 }
 
 /** Returns the reason why the reach of a native program's live blocks is unknown. */

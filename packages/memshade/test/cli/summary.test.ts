@@ -7,7 +7,7 @@ import { heapPicture, writePicture } from "../heap-picture.ts";
 
 const folder = mkdtempSync(path.join(tmpdir(), "memshade-test-summary-"));
 
-const NO_FINDINGS = "no findings among blocks; --tool waste looks at stores and loads";
+const NO_FINDINGS = "no findings among blocks";
 
 const LEAKS = "main > parse  100 x 1000  peak 100  live 100";
 
@@ -36,6 +36,24 @@ describe("the findings at the end of a run", () => {
       expect.stringMatching(/^2\.93 KiB in 1 block is live at the end: memshade top \S+one --by left$/),
     ]);
     expect(await linesOf("9 x 1000  life 99  access 9  peak 1  live 1")).toEqual([NO_FINDINGS]);
+  });
+
+  it("name the tool that finds more where many loads repeat others, or used memory is filled again", async () => {
+    const { run, raw } = heapPicture("main > open  9 x 1000  life 99  access 9  peak 1");
+    const linesWith = (totals: object) => {
+      const told = {
+        ...run,
+        heap: { ...run.heap!, heapAccesses: 900_000, otherAccesses: 100_000, ...totals },
+      };
+      return summaryLines(writePicture(mkdtempSync(path.join(folder, "hint-")), { run: told, raw }));
+    };
+    expect((await linesWith({ repeatedLoads: 400_000 }))[0]).toBe(
+      `${NO_FINDINGS}; 400,000 of 1.00 M accesses load an address again in a loop: --tool waste tells which find the same value`,
+    );
+    expect((await linesWith({ filledBytes: 409_600 }))[0]).toBe(
+      `${NO_FINDINGS}; 400 KiB are filled with one value: --tool waste tells which are overwritten before any read`,
+    );
+    expect((await linesWith({ repeatedLoads: 100_000, filledBytes: 102_400 }))[0]).toBe(NO_FINDINGS);
   });
 
   it("never go without a word: of a large one the line says that there may be some, and has the command that shows them", async () => {

@@ -1,7 +1,8 @@
 import { counted } from "../../profile/model/counted.ts";
 import type { CpuProfile } from "../../profile/model/cpu.ts";
-import { formatBytes } from "../../profile/model/format.ts";
+import { formatBytes, formatCount } from "../../profile/model/format.ts";
 import type { HeapProfile } from "../../profile/model/heap-profile.ts";
+import { isOfNativeProgram } from "../../profile/model/known-fields.ts";
 import type { ObjectsProfile } from "../../profile/model/objects.ts";
 import type { WasteFile } from "../../profile/model/waste.ts";
 import type { WorkingSetProfile } from "../../profile/model/working-set/working-set.ts";
@@ -36,14 +37,41 @@ export function noFindings(tools: RecordedTools): string {
   return `no findings${searched.length === 0 ? "" : ` among ${searched.join(", ")}`}${other === undefined ? "" : `; ${other}`}`;
 }
 
-/** Returns the tools that search more; undefined if all were searched, or nothing is known. */
+/**
+ * Returns the tools that search more; undefined if all were searched, or nothing is known. The recording of a module's
+ * heap shows whether the waste tool would find anything.
+ */
 export function furtherTools({ heap, waste }: RecordedTools): string | undefined {
   if (heap?.description.importedFrom !== undefined) return undefined;
   if (heap !== undefined && !hasUses(heap))
     return `--tool heap looks at how they are used${waste === undefined ? ", --tool waste at stores and loads" : ""}`;
-  if (heap !== undefined && waste === undefined) return "--tool waste looks at stores and loads";
+  if (heap !== undefined && waste === undefined)
+    return isOfNativeProgram(heap) ? "--tool waste looks at stores and loads" : likelyWaste(heap);
   return heap === undefined && waste !== undefined ? "--tool heap looks at blocks" : undefined;
 }
+
+/** Mean bytes of an access. */
+const BYTES_PER_ACCESS = 4;
+/**
+ * Least parts of repeated loads and of filled bytes. The waste tool reports a twentieth of the bytes moved, of one line and a load
+ * counting a quarter. Repeated loads are those of all lines.
+ */
+const LEAST_REPEATED = 0.25;
+const LEAST_FILLED = 0.05;
+
+/** Returns a sentence about loads or fills that may be in vain, with their amount; undefined if they are few. */
+export function likelyWaste({ description }: HeapProfile): string | undefined {
+  const { heapAccesses, otherAccesses, repeatedLoads = 0, filledBytes = 0 } = description.totals ?? {};
+  const accesses = (heapAccesses ?? 0) + (otherAccesses ?? 0);
+  if (repeatedLoads >= LEAST_REPEATED * accesses && repeatedLoads >= LEAST_ACCESSES)
+    return `${formatCount(repeatedLoads)} of ${formatCount(accesses)} accesses load an address again in a loop: --tool waste tells which find the same value`;
+  if (filledBytes >= LEAST_FILLED * accesses * BYTES_PER_ACCESS && filledBytes >= LEAST_ACCESSES)
+    return `${formatBytes(filledBytes)} are filled with one value: --tool waste tells which are overwritten before any read`;
+  return undefined;
+}
+
+/** Fewer accesses take less than a tenth of a millisecond. */
+const LEAST_ACCESSES = 100_000;
 
 function hasUses({ description }: HeapProfile): boolean {
   return description.counters !== "none";

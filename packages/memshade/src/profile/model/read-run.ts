@@ -221,6 +221,8 @@ const heap = record<RunHeap>({
   ...each(count, "allocations", "allocatedBytes", "frees", "peakBytes", "peakBlocks", "liveBytes"),
   ...each(count, "liveBlocks", "heapAccesses", "otherAccesses", "profilerBytes"),
   staticAccesses: optional(count),
+  repeatedLoads: optional(count),
+  filledBytes: optional(count),
   spanBytes: optional(count),
   overflow: record<RunHeap["overflow"]>({ contexts: count, blocks: count }),
   reach: optional(reach),

@@ -179,12 +179,8 @@ export interface Clock {
 
 export type CounterMode = "merged" | "exact" | "none";
 
-/**
- * Least distance, in bytes, of accesses that never share a merged counter, in modules and in native programs. It is the
- * precision of a counter's address.
- */
-export const MERGED_BYTES = 512;
-export const MERGED_NATIVE_BYTES = 64;
+/** Least distance, in bytes, of accesses that never share a merged counter. It is the precision of a counter's address. */
+export const MERGED_BYTES = 64;
 
 export interface RunEnd {
   /** Kind of the end. After a "dump", the program continued. "ended" means that the cause is unknown, as for a process that another one waits for. */
@@ -364,6 +360,12 @@ export interface RunHeap {
   heapAccesses: number;
   /** Counted accesses to other memory: static data, freed memory, the allocator's own. */
   otherAccesses: number;
+  /**
+   * Loads in innermost loops from addresses that do not change there and that the loop does not store to; bytes that
+   * were used before and are filled with one value by `memory.fill`. Both absent if there are none, and for native programs.
+   */
+  repeatedLoads?: number | undefined;
+  filledBytes?: number | undefined;
   /** Part of `otherAccesses` between the first data segment and the heap; absent if this range is unknown. */
   staticAccesses?: number | undefined;
   /** Touched memory of the profiler itself. */

@@ -141,6 +141,11 @@ export const Control = {
   loops: 2992,
   /** u64: the part of `accesses` that was found late, by looks after ones that passed the block over. */
   foundLate: 3504,
+  // Section: hints of waste.
+  /** u64: loads in innermost loops from addresses that do not change there and that the loop does not store to. */
+  repeatedLoads: 3512,
+  /** u64: bytes that `memory.fill` wrote to memory that was used before. */
+  filledBytes: 3520,
 } as const;
 export const CONTROL_BYTES = 4096;
 

@@ -39,6 +39,11 @@ export function countRange(address: u32, size: u32, reads: u32): void {
   countGranules(address, steps, 2, reads);
 }
 
+/** Adds up fills of memory that was used before: a fill of a new block gives it its first values. */
+export function noteFill(address: u32, _value: u32, size: u32): void {
+  if (load<u32>((address >>> 3) << 2) !== 0) bump64(CONTROL, Control.filledBytes, size);
+}
+
 /**
  * Marks `size` bytes as read by the host. No instruction of the module counts such reads, so only the read
  * bit is set.

@@ -3,5 +3,5 @@
 // guarded table calls.
 export { allocatedAnyhow as allocatedRarely, reallocated, releasedRarely, renewed } from "./blocks";
 export { poll } from "./drag";
-export { countRange, countStrided, countTrips, hostRead } from "./bulk";
+export { countRange, countStrided, countTrips, hostRead, noteFill } from "./bulk";
 export { stackLeft, stackMoving } from "./stack-takes";

@@ -16,6 +16,8 @@ export interface CounterTargets {
   shadowMemory: number;
   /** Shadow address of a dummy counter for addresses that are not followed. */
   unreadCounter: number;
+  /** Shadow address of the sum of repeated loads. */
+  repeatedLoads: number;
   runtime(name: "countTrips" | "countStrided"): number;
   /** Returns the index of the function that adds a counter word for a given address. */
   countFunction(word: number): number;
@@ -28,6 +30,8 @@ export interface CounterTargets {
 interface CountedTrips extends Progression {
   word: number;
   trips: number;
+  /** Repeated loads of a trip. */
+  repeated: number;
 }
 
 const GRANULE_BYTES = 8;
@@ -69,13 +73,30 @@ export class HeapSnippets {
     sink.access(Op.I32_STORE, 2, shadowMemory, offset);
   }
 
+  /** Adds repeated loads to their sum: so many at each trip of a loop. `trips`: local with their number; 1 if undefined. */
+  addRepeated(sink: SnippetSink, loads: number, trips?: number): void {
+    const { shadowMemory, repeatedLoads } = this.#targets;
+    sink.i32(0);
+    sink.i32(0);
+    sink.access(Op.I64_LOAD, 3, shadowMemory, repeatedLoads);
+    sink.i64(loads);
+    if (trips !== undefined) {
+      sink.local(Op.LOCAL_GET, trips);
+      sink.plain(Op.I64_EXTEND_I32_U);
+      sink.plain(Op.I64_MUL);
+    }
+    sink.plain(Op.I64_ADD);
+    sink.access(Op.I64_STORE, 3, shadowMemory, repeatedLoads);
+  }
+
   callCount(sink: SnippetSink, { local, displacement, word }: Counter): void {
     pushSum(sink, local, displacement);
     sink.indexed(Op.CALL, this.#targets.countFunction(word));
   }
 
   /** Counts all trips of a loop after it, in place of a counter inside. */
-  countTrips(sink: SnippetSink, { word, end, stride, trips }: CountedTrips): void {
+  countTrips(sink: SnippetSink, { word, end, stride, trips, repeated }: CountedTrips): void {
+    if (repeated > 0) this.addRepeated(sink, repeated, trips);
     const moves = !isZero(stride);
     pushForm(sink, end);
     if (moves) pushForm(sink, stride);
@@ -127,6 +148,10 @@ class Counter implements Insertion {
   /** Previous counter of the same base in the same stretch of code; −1 if there is none. */
   previous = -1;
   isLeftOut = false;
+  /** Loads from addresses that do not change in the innermost loop, and the key of each. */
+  loads: number[] = [];
+  /** Keys of the stores in that loop. */
+  stored: ReadonlySet<number> = NO_KEYS;
   /** True if it is written as a call, which is smaller and slower. */
   isOutlined = false;
 
@@ -138,8 +163,18 @@ class Counter implements Insertion {
     if (this.isLeftOut) return;
     if (this.isOutlined) this.#snippets.callCount(sink, this);
     else this.#snippets.count(sink, this);
+    const { repeated } = this;
+    if (repeated > 0) this.#snippets.addRepeated(sink, repeated);
+  }
+
+  /** Returns the number of loads that no store of the loop may change. Known after the walk of the loop. */
+  get repeated(): number {
+    const { loads, stored } = this;
+    return loads.length === 0 ? 0 : loads.filter((key) => !stored.has(key)).length;
   }
 }
+
+const NO_KEYS: ReadonlySet<number> = new Set();
 
 export interface CounterKinds {
   exact: boolean;
@@ -177,6 +212,12 @@ export class CounterGroups {
   /** True if the walk is in code that runs rarely compared to the rest of its function. */
   cold = false;
 
+  /** Keys of the stores in the innermost loop, if the walk is in one that has had no other loop inside. */
+  #storedInLoop: Set<number> | undefined;
+  /** Number of the last such loop that assigns a local, by local. */
+  #assignedIn = new Int32Array(256);
+  #innermost = 0;
+
   readonly #snippets: HeapSnippets;
   readonly #exact: boolean;
   readonly #includeStack: boolean;
@@ -196,8 +237,37 @@ export class CounterGroups {
     this.#state = state;
     this.cold = cold;
     this.length = 0;
+    this.#storedInLoop = undefined;
     // Value numbers start again, and so do their groups.
     this.endBlock();
+  }
+
+  /** `assigned`: locals that the loop assigns. */
+  enterLoop(assigned: Int32Array): void {
+    this.#storedInLoop = new Set();
+    this.#innermost++;
+    for (const local of assigned) {
+      if (local >= this.#assignedIn.length)
+        this.#assignedIn = grown(this.#assignedIn, Math.max(local + 1, 2 * this.#assignedIn.length));
+      this.#assignedIn[local] = this.#innermost;
+    }
+  }
+
+  leaveLoop(): void {
+    this.#storedInLoop = undefined;
+  }
+
+  /** Notes an access in an innermost loop whose address is a local that the loop does not assign, plus a constant. */
+  #noteInLoop(counter: Counter, base: number, offset: number, reads: number): void {
+    if (this.#storedInLoop === undefined) return;
+    const { origin } = this.#state.values;
+    const local = origin[base];
+    const isFixed = base !== CONSTANT && local >= 0 && this.#assignedIn[local] !== this.#innermost;
+    if (!isFixed) return;
+    const key = local * 2 ** 32 + (offset >>> 0);
+    if (reads === 0) this.#storedInLoop.add(key);
+    else counter.loads.push(key);
+    counter.stored = this.#storedInLoop;
   }
 
   /** Ends a basic block: the code that follows may run a different number of times. */
@@ -240,12 +310,14 @@ export class CounterGroups {
     const reads = ACCESS_KIND[access] === AccessKind.Store ? 0 : 1;
     if (group >= 0) {
       counters[group].word = (counters[group].word + 2) | reads;
+      this.#noteInLoop(counters[group], base, offset, reads);
       return;
     }
     const counter = this.#add(base, offset, open);
     counter.local = keepAddress(this.#state, at, access, start);
     counter.displacement = displacement;
     counter.word = 2 | reads;
+    this.#noteInLoop(counter, base, offset, reads);
     temporaries.scratch = true;
     insertions.add(end, counter);
   }
@@ -283,6 +355,8 @@ export class CounterGroups {
     counter.offset = offset;
     counter.previous = previous;
     counter.isLeftOut = false;
+    if (counter.loads.length > 0) counter.loads = [];
+    counter.stored = NO_KEYS;
     counter.isOutlined = this.cold;
     return counter;
   }

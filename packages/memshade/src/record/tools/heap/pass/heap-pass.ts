@@ -118,12 +118,12 @@ export class LoopSummary {
     let trips = -1;
     for (let i = first; i < length; i++) {
       const counter = counters[i];
-      const { base, offset, local, word } = counter;
+      const { base, offset, local, word, repeated } = counter;
       const progression = this.#progressions.progressionOf(base, offset, local);
       if (progression === undefined) continue;
       if (trips < 0) trips = this.#progressions.countTrips(control, end, progression, temporaries);
       counter.isLeftOut = true;
-      const counted = { ...progression, word, trips };
+      const counted = { ...progression, word, trips, repeated };
       insertions.add(end, { write: (sink) => this.#snippets.countTrips(sink, counted) });
     }
   }
@@ -131,10 +131,13 @@ export class LoopSummary {
 
 export interface HeapPassOptions extends CounterKinds {
   memory64: boolean;
+  /** Returns the locals that a loop of the module assigns, by the loop's number. */
+  assignedIn(loop: number): Int32Array;
 }
 
 export class HeapPass implements ToolPass {
   readonly #memory64: boolean;
+  readonly #assignedIn: (loop: number) => Int32Array;
   readonly #counters: CounterGroups;
   readonly #loops: LoopSummary;
   readonly #polls: LoopPolls | undefined;
@@ -154,7 +157,8 @@ export class HeapPass implements ToolPass {
 
   /** @param polls undefined: no looks at blocks while the program computes */
   constructor(options: HeapPassOptions, targets: CounterTargets, polls: PollTargets | undefined) {
-    const { memory64 } = options;
+    const { memory64, assignedIn } = options;
+    this.#assignedIn = assignedIn;
     const snippets = new HeapSnippets(targets, memory64);
     this.#memory64 = memory64;
     this.#counters = new CounterGroups(snippets, options);
@@ -186,6 +190,7 @@ export class HeapPass implements ToolPass {
 
   enterLoop(body: number): void {
     this.#counters.cold = false;
+    this.#counters.enterLoop(this.#assignedIn(this.#state.loop));
     this.#polls?.enterLoop(this.#state, body);
   }
 
@@ -196,6 +201,7 @@ export class HeapPass implements ToolPass {
   leaveLoop(_start: number, end: number, oneBlock: boolean): void {
     const { control, openLoops } = this.#state;
     this.#polls?.leaveLoop();
+    this.#counters.leaveLoop();
     if (oneBlock) {
       this.#loops.summarize(this.#countersBefore[control.top], end);
       // Keeps the code that follows from sharing a counter that has just left the loop.

@@ -81,10 +81,12 @@ export function weaveHeap(surroundings: ToolSurroundings, counted = true): Woven
         includeStack: options.includeStack === true,
         statics,
         memory64: surroundings.memory64,
+        assignedIn: (loop) => scan.assigned.subarray(scan.assignedFirst[loop], scan.assignedEnd[loop]),
       },
       {
         shadowMemory,
         unreadCounter: layout.control + CONTROL_BYTES - 4,
+        repeatedLoads: layout.control + Control.repeatedLoads,
         runtime: (name) => runtime.functions.get(name) as number,
         countFunction: (word) => counters.get(word),
       },
@@ -117,7 +119,7 @@ export function weaveHeap(surroundings: ToolSurroundings, counted = true): Woven
     exports: { hostRead: runtime.functions.get("hostRead") as number },
     listeners: {
       copy: -1,
-      fill: -1,
+      fill: counted ? (runtime.functions.get("noteFill") ?? -1) : -1,
       init: -1,
       touched: () => runtime.functions.get("countRange") as number,
     },

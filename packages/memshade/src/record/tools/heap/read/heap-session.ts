@@ -480,6 +480,8 @@ function heapOf(
     liveBlocks: sum("liveBlocks"),
     heapAccesses: sumOf(contexts, (mib) => mib.totalAccessCount),
     otherAccesses: sum("otherAccesses"),
+    ...(sum("repeatedLoads") === 0 ? {} : { repeatedLoads: sum("repeatedLoads") }),
+    ...(sum("filledBytes") === 0 ? {} : { filledBytes: sum("filledBytes") }),
     profilerBytes: sum("profilerBytes"),
     ...(sum("spanBytes") === 0 ? {} : { spanBytes: sum("spanBytes") }),
     overflow: { contexts: sum("overflowContexts"), blocks: sum("overflowBlocks") },

@@ -87,6 +87,8 @@ export const SHADOW_TOTALS = [
   "liveBytes",
   "liveBlocks",
   "otherAccesses",
+  "repeatedLoads",
+  "filledBytes",
   "profilerBytes",
   /** Bytes from the lowest block of a module so far to the end of the highest; 0 if they are unknown. */
   "spanBytes",
@@ -249,7 +251,8 @@ export class ShadowReader {
     if (this.#layout.hostEntries !== undefined)
       for (const field of [HostEntries.asked, HostEntries.leftOut])
         view.setUint32(this.#layout.hostEntries + field, 0, true);
-    view.setBigUint64(control + Control.otherAccesses, 0n, true);
+    for (const field of [Control.otherAccesses, Control.repeatedLoads, Control.filledBytes])
+      view.setBigUint64(control + field, 0n, true);
     view.setBigUint64(control + Control.unfollowedBytes, 0n, true);
     view.setBigUint64(control + Control.earlierBytes, 0n, true);
     const live = view.getBigUint64(control + Control.live, true);
@@ -500,6 +503,8 @@ export class ShadowReader {
       liveBytes: live.bytes,
       liveBlocks: live.blocks,
       otherAccesses: this.#control64(Control.otherAccesses),
+      repeatedLoads: this.#control64(Control.repeatedLoads),
+      filledBytes: this.#control64(Control.filledBytes),
       profilerBytes: this.#profilerBytes(),
       spanBytes: this.#spanBytes(),
       earlierBytes: this.#control64(Control.earlierBytes),
