@@ -17,15 +17,19 @@ import { packageOf } from "../names/load/installed-package.ts";
 import { kernelObject } from "../names/load/kernel-object.ts";
 import { loadObject, ObjectFinder } from "../names/load/objects.ts";
 import { type FileSymbolizer, loadSymbolizer } from "../names/load/symbolizer.ts";
+import { nativeBlockTypes } from "../names/symbolize/block-types.ts";
 import type { Frame } from "../names/symbolize/frame.ts";
 import { type ModuleSymbols, recordedPlaces } from "../names/symbolize/run-lines.ts";
 import { STALE } from "../names/symbolize/symbolizer.ts";
 import { counted, groupDigits } from "../profile/model/counted.ts";
 import type { HeapProfile, ProfileModule } from "../profile/model/heap-profile.ts";
 import type { IndexIntoModuleTable } from "../profile/model/indices.ts";
+import { isOfNativeProgram } from "../profile/model/known-fields.ts";
 import type { RunModule, RunPlace } from "../profile/model/run.ts";
 import type { StaticVariable } from "../profile/model/statics.ts";
+import { moduleTypes } from "../record/host/module/module-types.ts";
 import { nativeSha256Hex } from "../record/host/module/native-sha256.ts";
+import type { TypeAt } from "../record/tools/session.ts";
 import { namesOf, type RunNames } from "./run-names.ts";
 import { holesOfContexts } from "./type-holes.ts";
 
@@ -228,17 +232,26 @@ export class RunSymbols {
     return { ...profile, frames: { ...frames, handsOutMemory } };
   }
 
-  /** Returns a native program's profile with the holes in the types of its blocks. */
+  /** Returns a profile with the holes in the types of its blocks. */
   withHoles(profile: HeapProfile): HeapProfile {
     const { modules, contexts } = profile;
-    if (this.#named.size === 0 && this.#noted === undefined) return profile;
+    const isNative = isOfNativeProgram(profile);
+    if (isNative && this.#named.size === 0 && this.#noted === undefined) return profile;
     const start = (module: IndexIntoModuleTable) => startOf(modules[module]!);
     const holes = holesOfContexts(profile, {
-      objectOf: (module) => this.#named.get(start(module))?.()?.symbolizer.symbolizer.object,
+      typesOf: (module) =>
+        isNative
+          ? nativeBlockTypes(this.#named.get(start(module))?.()?.symbolizer.symbolizer.object)
+          : this.#typesOfModule(modules[module]!),
       storedAt: (module, address) => this.#noted?.namesOf(start(module))?.places.get(address)?.holes,
       store: (module, address, found) => this.#names?.note(start(module), address, { holes: found }),
     });
     return holes === undefined ? profile : { ...profile, contexts: { ...contexts, holes } };
+  }
+
+  #typesOfModule(module: ProfileModule): TypeAt | undefined {
+    const original = this.#find(module, false);
+    return original === undefined ? undefined : moduleTypes(readRegular(original.file));
   }
 
   /** Returns sentences about sources of missing names. Complete only after places were requested. */

@@ -1,10 +1,9 @@
-import type { ObjectFile } from "../code/objects/index.ts";
 import { entryOf } from "../ground/bytes/entries.ts";
-import { nativeBlockTypes } from "../names/symbolize/block-types.ts";
 import type { HeapProfile, TypeHoles } from "../profile/model/heap-profile.ts";
 import { type IndexIntoContextTable, type IndexIntoModuleTable, NONE } from "../profile/model/indices.ts";
 import { framesOfContext } from "../profile/model/stacks.ts";
 import { LIKELY_RULES } from "../profile/model/waste.ts";
+import type { TypeAt } from "../record/tools/session.ts";
 import { savedByOrder } from "../record/tools/waste/read/blocks-of-paths.ts";
 
 /** Least part of all allocated bytes that a call of the allocator has for its type to be searched. */
@@ -13,21 +12,21 @@ const LEAST_PART = 0.05;
 const CALLS = 3;
 
 export interface HolePlaces {
-  /** Returns the object of a module; undefined if it is not open. */
-  objectOf(module: IndexIntoModuleTable): ObjectFile | undefined;
+  /** Returns the function for a module's block types; undefined without debug information. */
+  typesOf(module: IndexIntoModuleTable): TypeAt | undefined;
   /** Returns the holes that were found at the end of the run. */
   storedAt(module: IndexIntoModuleTable, address: number): TypeHoles | undefined;
   store(module: IndexIntoModuleTable, address: number, holes: TypeHoles): void;
 }
 
-/** Returns the holes in the types of a native program's blocks, by context; undefined if none are known. */
+/** Returns the holes in the types of a program's blocks, by context; undefined if none are known. */
 export function holesOfContexts(
   profile: HeapProfile,
   places: HolePlaces,
 ): (TypeHoles | undefined)[] | undefined {
   const { contexts } = profile;
   const all = Array.from(contexts.mibs.totalSize, Number).reduce((sum, bytes) => sum + bytes, 0);
-  const types = new Map<IndexIntoModuleTable, TypesOfCalls>();
+  const types = new Map<IndexIntoModuleTable, TypeAt | undefined>();
   const found: (TypeHoles | undefined)[] = [];
   for (const { rows, path } of callsOf(profile)) {
     const bytes = rows.reduce((sum, row) => sum + Number(contexts.mibs.totalSize[row]), 0);
@@ -40,14 +39,12 @@ export function holesOfContexts(
       largest: rows.reduce((most, row) => Math.max(most, contexts.mibs.maxSize[row]!), 0),
     };
     const holes = holesAt(path, sizes, places, (module) =>
-      entryOf(types, module, () => nativeBlockTypes(places.objectOf(module))),
+      entryOf(types, module, () => places.typesOf(module)),
     );
     if (holes !== undefined) for (const row of rows) found[row] = holes;
   }
   return found.length === 0 ? undefined : found;
 }
-
-type TypesOfCalls = ReturnType<typeof nativeBlockTypes>;
 
 interface Call {
   readonly module: IndexIntoModuleTable;
@@ -76,7 +73,7 @@ function holesAt(
   path: readonly Call[],
   sizes: { smallest: number; largest: number },
   places: HolePlaces,
-  typesOfModule: (module: IndexIntoModuleTable) => TypesOfCalls,
+  typesOfModule: (module: IndexIntoModuleTable) => TypeAt | undefined,
 ): TypeHoles | undefined {
   for (const { module, address } of path) {
     const stored = places.storedAt(module, address);

@@ -88,6 +88,9 @@ export const PROBLEMS: readonly PlantedProblem[] = [
 
   // All slots but 180, each of 16 bytes.
   inWasm("c/port-table.c", ["sparse"], bytes(32_588 * 16, 0.001)),
+  // All slots but 1,200, each of 4 bytes; a counter is for two of them.
+  inWasm("c/label-shelf.c", ["sparse"], bytes(198_800 * 4, 0.01)),
+  inWasm("c/phone-book.c", ["cold"], bytes(2_000 * 48)),
   among("leak", inWasm("c/escaped-pages.c", LEAK, blocks(30))),
   // Each letter of 120 pages except their first ones.
   among("growth", inWasm("c/escaped-pages.c", GROWTH, times(77_330))),
@@ -286,4 +289,5 @@ export const SOUND: readonly string[] = [
   "sound/price-list.wasm",
   "sound/importer.wasm",
   "sound/tariff.wasm",
+  "sound/wide-slots.wasm",
 ];

@@ -1,7 +1,6 @@
 import { formatBlocks, formatBytes } from "../../profile/model/format.ts";
 import type { HeapProfile } from "../../profile/model/heap-profile.ts";
-import { isOfNativeProgram } from "../../profile/model/known-fields.ts";
-import { MERGED_BYTES, MERGED_NATIVE_BYTES } from "../../profile/model/run.ts";
+import { MERGED_BYTES } from "../../profile/model/run.ts";
 import { sumOf } from "../analyses/groups.ts";
 import { capacityOf, spareBytes } from "../analyses/growth.ts";
 import { type FindingKind, type Found, LEAST_PART } from "./finding-kind.ts";
@@ -55,7 +54,7 @@ export const sparse: FindingKind<SparseFinding> = {
   kind: "sparse",
   also: ["sparse use"],
   meaning:
-    "Large blocks of which most is never accessed, in many pieces: a table with far more slots than entries. Accesses that share a counter may have used 512 bytes (native programs: 64); more than half must be unused even so.",
+    "Large blocks of which most is never accessed, in many pieces: a table with far more slots than entries. Accesses that share a counter may have used 64 bytes; more than half must be unused even so.",
   advice: "Make the table as large as its entries need, or use a hash table or a sorted list of the entries.",
   sources: ["use"],
   find: inModule(sparseFindings),
@@ -80,8 +79,7 @@ function sparseFindings(profile: HeapProfile): SparseFinding[] {
   const { site, mibs } = profile.contexts;
   const { peakBytes = 0 } = profile.description.totals ?? {};
   if (site === undefined || spareBytes(profile) === undefined || peakBytes === 0) return [];
-  const merged = isOfNativeProgram(profile) ? MERGED_NATIVE_BYTES : MERGED_BYTES;
-  const span = profile.description.counters === "exact" ? 1 : merged / profile.description.granuleBytes;
+  const span = profile.description.counters === "exact" ? 1 : MERGED_BYTES / profile.description.granuleBytes;
   return sitesWith(profile, site.peakBytes).flatMap(({ contexts, place }): SparseFinding[] => {
     const granules = sumOf(site.granules, contexts);
     const touched = sumOf(site.granulesTouched, contexts);

@@ -3,6 +3,7 @@ import type { HeapProfile } from "../../profile/model/heap-profile.ts";
 import { FEWEST_RECORDS } from "../../profile/model/waste.ts";
 import { blockMeasure } from "../analyses/block-measure.ts";
 import { shortName } from "../analyses/frames/place-names.ts";
+import { sumOf } from "../analyses/groups.ts";
 import { type FindingKind, type Found, LEAST_COMMON_PART, OF_ALLOCATED } from "./finding-kind.ts";
 import { blocksBySite, inModule } from "./heap-blocks.ts";
 import { areRecords } from "./waste/members.ts";
@@ -65,10 +66,11 @@ export const padding: FindingKind<PaddingFinding> = {
   treeWeights: ["bytes", "written"],
 };
 
-/** Finds sites whose blocks are records of a type with holes. */
+/** Finds sites whose blocks are records of a type with holes, and stay: holes in temporary blocks take no memory. */
 function holesInBlocks(profile: HeapProfile): PaddingFinding[] {
-  const { holes, mibs, length } = profile.contexts;
-  if (holes === undefined) return [];
+  const { holes, mibs, length, site } = profile.contexts;
+  const { peakBytes = 0 } = profile.description.totals ?? {};
+  if (holes === undefined || site === undefined) return [];
   const all = Array.from(mibs.totalSize, Number);
   const whole = all.reduce((sum, bytes) => sum + bytes, 0);
   const blocks = Float64Array.from({ length }, (_, row) =>
@@ -83,6 +85,8 @@ function holesInBlocks(profile: HeapProfile): PaddingFinding[] {
     const [type, ...more] = types.values();
     const records = contexts.reduce((sum, row) => sum + all[row]!, 0) / (type?.size ?? 1);
     if (type === undefined || more.length > 0 || records < FEWEST_RECORDS) return [];
+    const holesAtPeak = (sumOf(site.peakBytes, contexts) * (type.size - type.needed)) / type.size;
+    if (holesAtPeak < LEAST_COMMON_PART * peakBytes) return [];
     return [{ kind: "padding", tool: "heap", place, amount, unit: "bytes", part: amount / whole, ...type }];
   });
 }

@@ -1,5 +1,6 @@
 import { formatBytes } from "../../profile/model/format.ts";
 import type { HeapProfile } from "../../profile/model/heap-profile.ts";
+import { libraryOf } from "../analyses/frames/libraries.ts";
 import type { StaticsReport } from "../analyses/statics.ts";
 import { type FindingKind, type FindingSentence, type Found, LEAST_PART } from "./finding-kind.ts";
 
@@ -49,6 +50,8 @@ export function unreadDataFindings(
     const unreadBytes = knownHost === true ? object.unreadBytes : 0;
     const amount = (isBrought ? untouchedBytes : 0) + unreadBytes;
     if (kind !== "variable" || amount < PAGE_BYTES || amount <= bytes / 2) return [];
+    // A program cannot make a library's table smaller.
+    if (libraryOf({ file }) !== undefined) return [];
     const place = { path: [{ function: name, file, ...(line === 0 ? {} : { line }) }] };
     const part = amount / whole;
     return [

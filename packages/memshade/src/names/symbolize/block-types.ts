@@ -32,14 +32,15 @@ const DEEPEST = 16;
  * - `constructor`: the code after the call, inlined or called, is a constructor of a type of that size
  * - `container`: the call is in `std::allocator<T>::allocate`, inlined
  * - `variable`: a pointer to the type, such as a `std::unique_ptr`, is declared on the line of the call
- * - `result`: the calling function returns such a pointer
  * - `member`: the result of the call is stored to such a pointer, at a known offset in data that the function's
  *   variables lead to, or at a fixed address
+ * - `variable` again, on the lines of the inlined calls around
+ * - `result`: the calling function returns such a pointer
  * - `pointer`: exactly one of the types that variables and parameters of the function point to has the blocks'
  *   size; or exactly one fits, if pointers in members of these are included
  * - `size`: exactly one of the structs in the call's compilation unit has the blocks' size
  *
- * The first five, and members by the sixth, also accept blocks whose sizes are multiples of the type's, for arrays.
+ * All but the last two, and members by `pointer`, also accept blocks whose sizes are multiples of the type's, for arrays.
  * The last two are likely, not certain.
  */
 export class BlockTypes {
@@ -100,28 +101,40 @@ export class BlockTypes {
         if (built !== undefined && isOne(built)) return this.#type(built, "constructor");
       }
     }
-    for (const [rule, verdictOf] of [
-      ["container", containerElement],
-      ["variable", declaredOn],
-    ] as const)
-      for (const level of levels) {
-        const verdict = verdictOf(level, fits, isOne);
-        if (verdict === "none") return undefined;
-        if (verdict !== undefined) return fits(verdict) ? this.#type(verdict, rule) : undefined;
-      }
-    for (const { die } of levels) {
-      const result = pointee(originOf(die).findInherited([dw.DW_AT_type])?.die.reference(dw.DW_AT_type));
-      if (result instanceof Object && fits(result)) return this.#type(result, "result");
+    const [own, ...around] = levels;
+    for (const [rule, verdictOf, among] of [
+      ["container", containerElement, levels],
+      ["variable", declaredOn, own === undefined ? [] : [own]],
+    ] as const) {
+      const found = firstVerdict(among, (level) => verdictOf(level, fits, isOne));
+      if (found !== undefined) return found !== "none" && fits(found) ? this.#type(found, rule) : undefined;
     }
     const held = levels.flatMap(({ die }) =>
       variablesIn(die).flatMap((variable) => pointersFrom(typeOf(variable), 0)),
     );
     const isStored = ({ at = Number.NaN, bytes, target }: HeldPointer): boolean =>
       storedAt !== undefined && storedAt >= at && storedAt < at + bytes && fits(target);
+    // A part of an object is stored in it. The caller's variable, on the line of the inlined call, holds the object.
     for (const pointers of storedAt === undefined ? [] : [held, staticPointers(unit.die, 0)]) {
       const [only, ...furtherTypes] = distinct(pointers.filter(isStored).map(({ target }) => target));
       if (only !== undefined && furtherTypes.length === 0) return this.#type(only, "member");
       if (furtherTypes.length > 0) break;
+    }
+    // An array that also fits a pointer in a member may be that member's: an object and its array are made together.
+    const isMembers = (type: Die): boolean =>
+      !isOne(type) &&
+      distinct([
+        type,
+        ...held.flatMap(({ at, target }) => (at !== undefined && fits(target) ? [target] : [])),
+      ]).length > 1;
+    const declared = firstVerdict(around, (level) => declaredOn(level, fits, isOne));
+    if (declared !== undefined && declared !== "none" && isMembers(declared)) return undefined;
+    if (declared !== undefined)
+      return declared !== "none" && fits(declared) ? this.#type(declared, "variable") : undefined;
+    for (const { die } of levels) {
+      const result = pointee(originOf(die).findInherited([dw.DW_AT_type])?.die.reference(dw.DW_AT_type));
+      if (result instanceof Object && fits(result))
+        return isMembers(result) ? undefined : this.#type(result, "result");
     }
     for (const { die } of levels) {
       const found = distinct(pointersIn(die).flatMap(({ target }) => (isStruct(target) ? [target] : [])));
@@ -230,6 +243,14 @@ function lastName(name: string): string {
   const plain = name.indexOf("<");
   const at = name.lastIndexOf("::", plain < 0 ? name.length : plain);
   return at < 0 ? name : name.slice(at + 2);
+}
+
+function firstVerdict(levels: readonly Level[], verdictOf: (level: Level) => Verdict): Verdict {
+  for (const level of levels) {
+    const verdict = verdictOf(level);
+    if (verdict !== undefined) return verdict;
+  }
+  return undefined;
 }
 
 function sizeOf(type: Die): number {

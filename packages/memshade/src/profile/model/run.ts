@@ -179,12 +179,8 @@ export interface Clock {
 
 export type CounterMode = "merged" | "exact" | "none";
 
-/**
- * Least distance, in bytes, of accesses that never share a merged counter, in modules and in native programs. It is the
- * precision of a counter's address.
- */
-export const MERGED_BYTES = 512;
-export const MERGED_NATIVE_BYTES = 64;
+/** Least distance, in bytes, of accesses that never share a merged counter. It is the precision of a counter's address. */
+export const MERGED_BYTES = 64;
 
 export interface RunEnd {
   /** Kind of the end. After a "dump", the program continued. "ended" means that the cause is unknown, as for a process that another one waits for. */

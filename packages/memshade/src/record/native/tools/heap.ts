@@ -12,7 +12,7 @@ import {
 import { putInstruction } from "../../../code/x64/encode.ts";
 import { GENERAL, place, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP } from "../../../code/x64/index.ts";
 import { int32, type Place, placeBytes } from "../../../code/x64/operands.ts";
-import { MERGED_NATIVE_BYTES } from "../../../profile/model/run.ts";
+import { MERGED_BYTES } from "../../../profile/model/run.ts";
 import { COUNTERS, COUNTERS_BITS, GRANULE_SHIFT, WRITES, WRITES_BIT } from "../layout.ts";
 import type { NativeTool, NativeToolOptions } from "../native-tool.ts";
 import { type Code, TRAIT } from "../rewrite/code.ts";
@@ -386,7 +386,7 @@ function canShare(group: Group, { place, shortAddress, accesses }: Group): boole
     other.index === place.index &&
     other.scale === place.scale &&
     group.shortAddress === shortAddress &&
-    Math.abs(other.displacement - place.displacement) < MERGED_NATIVE_BYTES &&
+    Math.abs(other.displacement - place.displacement) < MERGED_BYTES &&
     group.accesses + accesses <= MOST_ADDED
   );
 }
