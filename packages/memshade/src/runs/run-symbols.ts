@@ -17,6 +17,7 @@ import { packageOf } from "../names/load/installed-package.ts";
 import { kernelObject } from "../names/load/kernel-object.ts";
 import { loadObject, ObjectFinder } from "../names/load/objects.ts";
 import { type FileSymbolizer, loadSymbolizer } from "../names/load/symbolizer.ts";
+import { nativeBlockTypes } from "../names/symbolize/block-types.ts";
 import type { Frame } from "../names/symbolize/frame.ts";
 import { type ModuleSymbols, recordedPlaces } from "../names/symbolize/run-lines.ts";
 import { STALE } from "../names/symbolize/symbolizer.ts";
@@ -25,6 +26,7 @@ import type { HeapProfile, ProfileModule } from "../profile/model/heap-profile.t
 import type { IndexIntoModuleTable } from "../profile/model/indices.ts";
 import type { RunModule, RunPlace } from "../profile/model/run.ts";
 import type { StaticVariable } from "../profile/model/statics.ts";
+import { moduleTypes } from "../record/host/module/module-types.ts";
 import { nativeSha256Hex } from "../record/host/module/native-sha256.ts";
 import { namesOf, type RunNames } from "./run-names.ts";
 import { holesOfContexts } from "./type-holes.ts";
@@ -288,6 +290,21 @@ export class RunSymbols {
     if (module.path === undefined || module.path === null) return undefined;
     const found = this.#findObject(module.path, module.buildId);
     return "missing" in found ? undefined : FunctionStarts.fromObject(found.object);
+  }
+
+  /** Returns the object of a module, unchanged since the run; undefined if it is not found. */
+  objectOf(module: RunModule): ObjectFile | undefined {
+    if (!isObject(module)) return this.#find(module, false)?.object;
+    if (module.path === undefined || module.path === null) return undefined;
+    const found = this.#findObject(module.path, module.buildId);
+    return "missing" in found ? undefined : found.object;
+  }
+
+  /** Returns the types of a module's blocks by their allocating calls; undefined without debug information. */
+  blockTypesOf(module: RunModule): ReturnType<typeof nativeBlockTypes> {
+    if (isObject(module)) return nativeBlockTypes(this.objectOf(module));
+    const original = this.#find(module, false);
+    return original && moduleTypes(readRegular(original.file));
   }
 
   /** Returns variables with addresses of their own; none without debug information. */

@@ -262,7 +262,7 @@ const run = record<Run>({
   bounds: optional(boundList),
   presence: optional(presence),
   files: record<Run["files"]>({
-    ...each(optional(text), "heap", "heapIntervals", "waste", "workingset", "objects", "cpu", "statics"),
+    ...each(optional(text), "heap", "heapIntervals", "waste", "workingset", "objects", "cpu", "statics", "retainers"),
     ...each(optional(text), "measured"),
   }),
 });

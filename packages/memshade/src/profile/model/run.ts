@@ -69,6 +69,7 @@ export interface Run {
     objects?: string | undefined;
     cpu?: string | undefined;
     statics?: string | undefined;
+    retainers?: string | undefined;
     measured?: string | undefined;
   };
 }

@@ -4,6 +4,7 @@ import type { LiveBlocks } from "../live-blocks.ts";
 import type { LiveTable } from "../live-table.ts";
 import type { ShadowReader } from "../read-shadow.ts";
 import type { OwnedBlocks } from "./owners.ts";
+import type { InstanceRetainers } from "./retainers.ts";
 import {
   PLACE_OF_BEHIND,
   PLACE_OF_DONE,
@@ -149,6 +150,7 @@ export interface InstanceReach {
   hostMayHold: boolean;
   /** Accesses to live blocks and static data after the first look that followed the newest allocation. */
   accessesAfter: number;
+  retainers?: InstanceRetainers | undefined;
 }
 
 /** Sums of the blocks that lost blocks own, by the context of the owners. */
