@@ -1,7 +1,12 @@
 import fs from "node:fs";
 import path from "node:path";
-import { type NamedRoot, type Retained, type RetainerNames, retainedPlaces } from "../explain/analyses/retainers.ts";
 import { groupContexts } from "../explain/analyses/groups.ts";
+import {
+  type NamedRoot,
+  type Retained,
+  type RetainerNames,
+  retainedPlaces,
+} from "../explain/analyses/retainers.ts";
 import { stacksOf } from "../explain/measures/index.ts";
 import { type MeasuredFrame, placePath } from "../explain/measures/measured-stacks.ts";
 import { entryOf } from "../ground/bytes/entries.ts";
@@ -10,14 +15,13 @@ import { loadDemangler } from "../names/load/demangler.ts";
 import { readRegular } from "../names/load/file.ts";
 import type { BlockType } from "../profile/model/block-type.ts";
 import type { HeapProfile } from "../profile/model/heap-profile.ts";
-import type { IndexIntoContextTable } from "../profile/model/indices.ts";
-import { NONE } from "../profile/model/indices.ts";
+import { type IndexIntoContextTable, NONE } from "../profile/model/indices.ts";
 import { type RetainerRoot, readRetainers } from "../profile/model/retainers.ts";
 import type { Run } from "../profile/model/run.ts";
 import { framesOfContext } from "../profile/model/stacks.ts";
 import { loadHeap } from "./heap.ts";
-import type { OwnCode } from "./own-code.ts";
 import { type OriginalPlaces, RunSymbols } from "./run-symbols.ts";
+import type { OwnCode } from "./suppressions.ts";
 
 export interface LoadedRetainers {
   readonly profile: HeapProfile;
@@ -98,7 +102,8 @@ class Names implements RetainerNames {
 
   root({ kind, module: index, address }: RetainerRoot): NamedRoot {
     const module = index === undefined ? undefined : this.#run.modules[index];
-    if (module === undefined || address === undefined) return { kind };
+    if (kind === "lost" && this.#run.heap?.reach?.hostMayHold === true) return { kind: "host" };
+    if (module === undefined || address === undefined) return { kind, offset: address };
     if (kind !== "static") return { kind, module: module.name, offset: address };
     const variable = entryOf(this.#variables, index!, () => this.#variablesOf(index!))(address);
     return variable?.name === undefined

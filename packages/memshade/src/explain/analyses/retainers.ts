@@ -3,7 +3,8 @@ import type { RetainerRoot, RetainersFile, RootKind } from "../../profile/model/
 
 /** Root of paths, by its name. */
 export interface NamedRoot {
-  readonly kind: RootKind;
+  /** Kind as in retainers.json; "host": no pointer in the module's memory, but the host, JavaScript, may hold the blocks. */
+  readonly kind: RootKind | "host";
   /** Variable or global; undefined if it has no name. */
   readonly name?: string | undefined;
   /** Module or object of the static data. */
@@ -169,7 +170,9 @@ function fallingBytes(roots: readonly Node[], targetsOf: (node: Node) => Iterabl
   }
   return {
     order,
-    dominators: new Map(order.flatMap((node, index) => (dominators[index]! < 0 ? [] : [[node, order[dominators[index]!]!]]))),
+    dominators: new Map(
+      order.flatMap((node, index) => (dominators[index]! < 0 ? [] : [[node, order[dominators[index]!]!]])),
+    ),
     bytes: new Map(order.map((node, index) => [node, bytes[index]!])),
   };
 }
@@ -193,7 +196,8 @@ function reversePostorder(roots: readonly Node[], targetsOf: (node: Node) => Ite
 
 function ranked({ order, dominators, bytes }: Falling): Retained {
   const byPlace = new Map<number, Node[]>();
-  for (const node of order) if (node.root === undefined && node.place >= 0) entryOf(byPlace, node.place, () => []).push(node);
+  for (const node of order)
+    if (node.root === undefined && node.place >= 0) entryOf(byPlace, node.place, () => []).push(node);
   const isBelowSame = (node: Node): boolean => {
     for (let above = dominators.get(node); above !== undefined; above = dominators.get(above))
       if (above.root === undefined && above.place === node.place) return true;
@@ -228,7 +232,9 @@ function ranked({ order, dominators, bytes }: Falling): Retained {
   return {
     blocks: sum(order, (node) => node.blocks),
     bytes: sum(order, (node) => node.bytes),
-    places: places.filter(({ blocks }) => blocks > 0).sort((a, b) => b.bytes - a.bytes || b.blocks - a.blocks),
+    places: places
+      .filter(({ blocks }) => blocks > 0)
+      .sort((a, b) => b.bytes - a.bytes || b.blocks - a.blocks),
   };
 }
 

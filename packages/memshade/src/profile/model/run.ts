@@ -484,6 +484,25 @@ export interface RunReach {
   lateBehindBlocks?: number | undefined;
 }
 
+export const REACH_FIELDS = [
+  "lostBytes",
+  "lostBlocks",
+  "indirectlyLostBytes",
+  "indirectlyLostBlocks",
+  "possiblyLostBytes",
+  "possiblyLostBlocks",
+  "stillReachableBytes",
+  "stillReachableBlocks",
+  "behindLostBytes",
+  "behindLostBlocks",
+  "lateLostBlocks",
+  "lateReachableBlocks",
+  "idleReachableBlocks",
+  "doneReachableBlocks",
+  "settledLostBlocks",
+  "lateBehindBlocks",
+] as const satisfies readonly (keyof RunReach)[];
+
 type OnlyOfContexts = `${"behind" | "late" | "idle" | "done" | "settled"}${string}`;
 type ReachTotals = { [Key in keyof Omit<RunReach, OnlyOfContexts>]-?: number };
 

@@ -112,7 +112,11 @@ function unusedStacks({ ranges, memory, stacks, running, pid }: RootSources): nu
  * Returns the thread whose stack a range is, 0 for the initial one; undefined if it is no stack. The C
  * library makes stacks with a guard below them.
  */
-export function threadOn(ranges: readonly MappedRange[], index: number, memory: ProcessMemory): number | undefined {
+export function threadOn(
+  ranges: readonly MappedRange[],
+  index: number,
+  memory: ProcessMemory,
+): number | undefined {
   const range = ranges[index]!;
   const { start, end, path } = range;
   if (path === "[stack]") return 0;

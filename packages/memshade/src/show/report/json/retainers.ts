@@ -1,4 +1,9 @@
-import type { NamedRoot, Retained, RetainedPlace, RetainerPath } from "../../../explain/analyses/retainers.ts";
+import type {
+  NamedRoot,
+  Retained,
+  RetainedPlace,
+  RetainerPath,
+} from "../../../explain/analyses/retainers.ts";
 import type { MeasuredFrame } from "../../../explain/measures/measured-stacks.ts";
 import { jsonText, RankedList } from "./text.ts";
 
@@ -34,7 +39,7 @@ interface RetainedJson extends Pick<RetainedPlace, "blocks" | "bytes" | "falls">
 
 /** One way from a root to blocks of the place. */
 interface RetainerPathJson extends Pick<RetainerPath, "blocks" | "bytes" | "falls" | "fallsWithRoot"> {
-  /** Root of the path: its kind as in retainers.json, its name, its module, and the offset of a pointer in it. */
+  /** Root of the path: its kind as in retainers.json, or "host" (only JavaScript may hold the blocks), its name, its module, and the offset of a pointer in it. */
   root: NamedRoot;
   /** Blocks on the way, by the places that allocate them; the first ones are held by the root. */
   holders: { place: RetainerFrameJson | null; member?: string | undefined; offset?: number | undefined }[];
@@ -78,7 +83,11 @@ export function retainersDocument(
       ...sums,
       paths: RankedList.of(paths, ({ holders, ...path }) => ({
         ...path,
-        holders: holders.map(({ place: holder, member, offset }) => ({ place: frameJson(holder), member, offset })),
+        holders: holders.map(({ place: holder, member, offset }) => ({
+          place: frameJson(holder),
+          member,
+          offset,
+        })),
       })),
     })),
     placesOmitted: Math.max(0, chosen.length - rows),

@@ -9,17 +9,17 @@ import {
   type HeapIntervals,
 } from "../../../../profile/model/over-time/heap-intervals.ts";
 import type { RawContext, RawProfile, RawSegment } from "../../../../profile/model/raw-profile.ts";
-import { REACH_FIELDS } from "../../../../profile/model/reach-fields.ts";
-import type {
-  HeapTool,
-  RunEnd,
-  RunFunction,
-  RunHeap,
-  RunHost,
-  RunModule,
-  RunSite,
-} from "../../../../profile/model/run.ts";
 import { RETAINERS_FILE, type RetainersFile } from "../../../../profile/model/retainers.ts";
+import {
+  type HeapTool,
+  REACH_FIELDS,
+  type RunEnd,
+  type RunFunction,
+  type RunHeap,
+  type RunHost,
+  type RunModule,
+  type RunSite,
+} from "../../../../profile/model/run.ts";
 import { STATICS_FILE, type StaticsFile } from "../../../../profile/model/statics.ts";
 import type { RunPartFile } from "../../assemble-run.ts";
 import type { HeapSessionOptions } from "../../heap-options.ts";
@@ -61,8 +61,14 @@ import {
   reachSentences,
 } from "./reach/apply-reach.ts";
 import type { ReachSums } from "./reach/reach-sums.ts";
-import { type IndexedContext, SHADOW_TOTALS, type ShadowContents, ShadowReader, type ShadowTotals } from "./read-shadow.ts";
 import { placeRetainers } from "./reach/retainers.ts";
+import {
+  type IndexedContext,
+  SHADOW_TOTALS,
+  type ShadowContents,
+  ShadowReader,
+  type ShadowTotals,
+} from "./read-shadow.ts";
 import { staticAccesses, staticsFile } from "./statics-file.ts";
 
 /** Values of a site without access counts, as its use is unknown. */
@@ -594,7 +600,11 @@ export function heapFiles(
   contents: Uint8Array,
   { intervals, statics, retainers }: Pick<HeapSnapshot, "intervals" | "statics" | "retainers">,
 ): RunPartFile[] {
-  const json = (member: "heapIntervals" | "statics" | "retainers", name: string, value: unknown): RunPartFile => ({
+  const json = (
+    member: "heapIntervals" | "statics" | "retainers",
+    name: string,
+    value: unknown,
+  ): RunPartFile => ({
     member,
     name,
     contents: `${JSON.stringify(value)}\n`,

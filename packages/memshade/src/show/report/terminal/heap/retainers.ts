@@ -1,5 +1,11 @@
 import { bareName, shortPlace } from "../../../../explain/analyses/frames/place-names.ts";
-import type { Holder, NamedRoot, Retained, RetainedPlace, RetainerPath } from "../../../../explain/analyses/retainers.ts";
+import type {
+  Holder,
+  NamedRoot,
+  Retained,
+  RetainedPlace,
+  RetainerPath,
+} from "../../../../explain/analyses/retainers.ts";
 import type { MeasuredFrame } from "../../../../explain/measures/measured-stacks.ts";
 import { formatBytes, plural } from "../../../../profile/model/format.ts";
 import { printable } from "../../../../profile/model/printable.ts";
@@ -24,7 +30,11 @@ export function retainersText(
 ): string {
   const screen = new Screen(options);
   const { strong, faint, amount } = screen.paint;
-  screen.printEnds("Who holds the live blocks", `${formatBytes(bytes)} in ${plural(blocks, "block")}`, strong);
+  screen.printEnds(
+    "Who holds the live blocks",
+    `${formatBytes(bytes)} in ${plural(blocks, "block")}`,
+    strong,
+  );
   printGaps(screen, options.notTracked);
   for (const place of chosen.slice(0, options.rows)) {
     const { paths } = place;
@@ -35,7 +45,7 @@ export function retainersText(
     const shown = screen.isWide ? paths : paths.slice(0, MOST_PATHS);
     for (const path of shown) {
       const share = paths.length === 1 ? "" : ` (${formatBytes(path.bytes)})`;
-      printWrapped(screen, `held by ${pathText(path, options, screen.isWide)}${share}`, "  ", "    ");
+      printWrapped(screen, `${pathText(path, options, screen.isWide)}${share}`, "  ", "    ");
       if (!isUnheld(path.root)) printWrapped(screen, fallsText(path), "    ", "    ", faint);
     }
     const hidden = paths.length - shown.length;
@@ -44,7 +54,8 @@ export function retainersText(
       screen.print(faint(`  without all these pointers fall ${formatBytes(place.falls)}`));
   }
   const hidden = chosen.length - options.rows;
-  if (hidden > 0) screen.print("", faint(`… and ${plural(hidden, "more place")}: -n ${chosen.length} shows them`));
+  if (hidden > 0)
+    screen.print("", faint(`… and ${plural(hidden, "more place")}: -n ${chosen.length} shows them`));
   if (chosen.length === 0) screen.print("", "There were no live blocks.");
   screen.printShortened();
   return screen.text();
@@ -58,25 +69,28 @@ export function placeText(place: number, { framesAt }: Pick<RetainersScreenOptio
   return at === undefined ? name : `${name} (${printable(at)})`;
 }
 
-/** Formats a path: `global registry (+16) → table.slots of table_new (table.c:12) → here`. */
-function pathText(
+/** Formats a path: `held by global registry (+16) → table.slots of table_new (table.c:12) → here`. */
+export function pathText(
   { root, holders }: RetainerPath,
-  options: RetainersScreenOptions,
+  options: Pick<RetainersScreenOptions, "framesAt">,
   isWhole: boolean,
 ): string {
+  if (holders.length === 0 && isUnheld(root)) return rootText(root);
   const steps = holders.map((holder) => holderText(holder, options));
   const hidden = steps.length - MOST_HOLDERS;
-  if (!isWhole && hidden > 0)
-    steps.splice(MOST_HOLDERS / 2, hidden, `… ${plural(hidden, "more place")} …`);
-  return [rootText(root), ...steps, "here"].join(" → ");
+  if (!isWhole && hidden > 0) steps.splice(MOST_HOLDERS / 2, hidden, `… ${plural(hidden, "more place")} …`);
+  return [isUnheld(root) ? rootText(root) : `held by ${rootText(root)}`, ...steps, "here"].join(" → ");
 }
 
-function holderText({ place, member, offset }: Holder, options: RetainersScreenOptions): string {
+function holderText(
+  { place, member, offset }: Holder,
+  options: Pick<RetainersScreenOptions, "framesAt">,
+): string {
   const pointer = member === undefined ? (offset === undefined ? "blocks" : `+${offset}`) : printable(member);
   return `${pointer} of ${placeText(place, options)}`;
 }
 
-export function rootText({ kind, name, module, offset }: NamedRoot): string {
+function rootText({ kind, name, module, offset }: NamedRoot): string {
   switch (kind) {
     case "static": {
       const at = offset === undefined ? "" : ` (+${offset})`;
@@ -87,7 +101,9 @@ export function rootText({ kind, name, module, offset }: NamedRoot): string {
     case "stack":
       return "the stack";
     case "thread":
-      return "a thread's stack or thread-local data";
+      return offset === undefined
+        ? "a thread's stack or thread-local data"
+        : "thread-local data of the first thread";
     case "memory":
       return "memory that the program mapped";
     case "global":
@@ -95,19 +111,21 @@ export function rootText({ kind, name, module, offset }: NamedRoot): string {
     case "kept":
       return "the dynamic linker or the system";
     case "lost":
-      return "nothing (lost)";
+      return "lost: no pointer holds them";
+    case "host":
+      return "only JavaScript may hold them";
     case "beyond":
-      return "more than was stored";
+      return "not stored: the tables were full";
   }
 }
 
 function isUnheld({ kind }: NamedRoot): boolean {
-  return kind === "lost" || kind === "beyond";
+  return kind === "lost" || kind === "host" || kind === "beyond";
 }
 
 function fallsText({ root, falls, fallsWithRoot }: RetainerPath): string {
   const own = `falls if cleared: ${formatBytes(falls)}`;
   return falls === fallsWithRoot || root.name === undefined
     ? own
-    : `${own}; with ${printable(root.name)}: ${formatBytes(fallsWithRoot)}`;
+    : `${own}; if ${printable(root.name)} is: ${formatBytes(fallsWithRoot)}`;
 }

@@ -211,16 +211,22 @@ class Search {
 
   #close(): void {
     const rows = this.#rows;
+    const retainers = this.#retainers;
     for (; this.#followed < this.#found.length; this.#followed++) {
       const block = this.#found.at(this.#followed);
       const end = rows.endOf(block);
+      const group = retainers?.groupOf(block);
       let hasInterior = false;
-      for (let at = rows.firstOf(block); at < end; at = rows.after(at))
-        if (rows.isInterior(at)) hasInterior = true;
-        else {
-          this.#take(rows.targetOf(at));
-          this.#retainers?.hold(block, rows.targetOf(at));
+      for (let at = rows.firstOf(block); at < end; at = rows.after(at)) {
+        if (rows.isInterior(at)) {
+          hasInterior = true;
+          continue;
         }
+        const target = rows.targetOf(at);
+        // Only possibly lost blocks have been found, and still are to be taken.
+        const isNew = retainers === undefined || retainers.hold(block, target, group);
+        if (isNew || this.#possible.length > 0) this.#take(target);
+      }
       if (hasInterior) this.#later.push(block);
     }
   }

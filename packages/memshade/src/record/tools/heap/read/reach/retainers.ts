@@ -21,6 +21,8 @@ const NEAR_BYTES = 4096;
 const MOST_SEARCHED = 4096;
 /** Parent, context or offset that a row does not have. */
 const NO_ROW = -1;
+/** First row: the root of blocks without room. Until the search finds a block, it is there. */
+const BEYOND = 0;
 
 /** Sources of pointers that have no address in memory. A global of a module is `FirstGlobal` minus its index. */
 export const RootAt = { Kept: -1, Lost: -2, Beyond: -3, FirstGlobal: -4 } as const;
@@ -30,28 +32,40 @@ export type InstanceRetainers = InstanceRows;
 
 /** Numbers pairs of two numbers in the order of their first use; −1 when the table is full. */
 class PairTable {
-  readonly #most: number;
   readonly #slots: Int32Array;
-  readonly firsts: number[] = [];
-  readonly seconds: number[] = [];
+  readonly #firsts: Int32Array;
+  readonly #seconds: Int32Array;
+  #length = 0;
 
+  /** @param most a power of two */
   constructor(most: number) {
-    this.#most = most;
     this.#slots = new Int32Array(2 * most);
+    this.#firsts = new Int32Array(most);
+    this.#seconds = new Int32Array(most);
+  }
+
+  get firsts(): number[] {
+    return [...this.#firsts.subarray(0, this.#length)];
+  }
+
+  get seconds(): number[] {
+    return [...this.#seconds.subarray(0, this.#length)];
   }
 
   numberOf(first: number, second: number): number {
-    const mask = this.#slots.length - 1;
+    const slots = this.#slots;
+    const mask = slots.length - 1;
     const hash = Math.imul(first ^ Math.imul(second, 0x9e3779b1), 0x85ebca6b);
     for (let at = (hash ^ (hash >>> 15)) & mask; ; at = (at + 1) & mask) {
-      const number = this.#slots[at]! - 1;
+      const number = slots[at] - 1;
       if (number < 0) {
-        if (this.firsts.length === this.#most) return -1;
-        this.seconds.push(second);
-        this.#slots[at] = this.firsts.push(first);
-        return this.firsts.length - 1;
+        if (this.#length === this.#firsts.length) return -1;
+        this.#firsts[this.#length] = first;
+        this.#seconds[this.#length] = second;
+        slots[at] = ++this.#length;
+        return this.#length - 1;
       }
-      if (this.firsts[number] === first && this.seconds[number] === second) return number;
+      if (this.#firsts[number] === first && this.#seconds[number] === second) return number;
     }
   }
 }
@@ -72,8 +86,9 @@ interface RetainedBlocks {
  */
 export class Retainers {
   readonly #blocks: RetainedBlocks;
-  /** Group of each block. Before the search finds it, the complement of its context. */
-  readonly #groupOf: Int32Array;
+  readonly #contextOf: Int32Array;
+  /** Group of each block, 0 before the search finds it. Small numbers, as this column is read for each pointer. */
+  readonly #groupOf: Uint16Array;
   readonly #parents: number[] = [];
   readonly #contexts: number[] = [];
   readonly #places: number[] = [];
@@ -83,21 +98,21 @@ export class Retainers {
   readonly #ways = new PairTable(MOST_EDGES);
   readonly #groupOfWay: number[] = [];
   readonly #edges = new PairTable(MOST_EDGES);
-  readonly #pointers: number[] = [];
+  readonly #pointers = new Uint32Array(MOST_EDGES);
   /** Newest root of each context, its last word, and the number of words. Then the first group of each context. */
   readonly #roots = new Map<number, { root: number; last: number; words: number }>();
   readonly #firstOf = new Map<number, number>();
   readonly #specials = new Map<number, number>();
-  readonly #beyond: number;
   #lastFrom = NO_ROW;
   #lastTo = NO_ROW;
   #lastEdge = NO_ROW;
 
   constructor(blocks: RetainedBlocks) {
     this.#blocks = blocks;
-    this.#groupOf = new Int32Array(blocks.length);
-    for (let block = 0; block < blocks.length; block++) this.#groupOf[block] = ~blocks.contextOf(block);
-    this.#beyond = this.#special(RootAt.Beyond);
+    this.#contextOf = new Int32Array(blocks.length);
+    for (let block = 0; block < blocks.length; block++) this.#contextOf[block] = blocks.contextOf(block);
+    this.#groupOf = new Uint16Array(blocks.length);
+    this.#special(RootAt.Beyond);
   }
 
   /** Adds a pointer from a root. @param at address of the word, or `RootAt` */
@@ -106,13 +121,22 @@ export class Retainers {
     this.#hold(root, block, NO_ROW);
   }
 
-  /** Adds a pointer in a block that the search has found. */
-  hold(source: number, block: number): void {
-    this.#hold(this.#groupOf[source], block, source);
+  /**
+   * Adds a pointer in a block that the search has found.
+   *
+   * @param from group of the source, which a caller with many pointers asks for once
+   * @returns true if the block was not found before
+   */
+  hold(source: number, block: number, from = this.groupOf(source)): boolean {
+    return this.#hold(from, block, source);
+  }
+
+  groupOf(block: number): number {
+    return this.#groupOf[block];
   }
 
   isFound(block: number): boolean {
-    return this.#groupOf[block] >= 0;
+    return this.#groupOf[block] !== BEYOND;
   }
 
   /** Returns the rows without their roots, which have `RootAt` or an address as their offset. */
@@ -120,44 +144,45 @@ export class Retainers {
     const length = this.#parents.length;
     const [blocks, bytes] = [new Array<number>(length).fill(0), new Array<number>(length).fill(0)];
     for (let block = 0; block < this.#blocks.length; block++) {
-      const group = this.#groupOf[block];
-      const row = group < 0 ? this.#beyond : group;
+      const row = this.#groupOf[block];
       blocks[row]!++;
       bytes[row]! += this.#blocks.sizeOf(block);
     }
     for (let row = 0; row < length; row++)
       if (this.#holders[row]! >= 0) this.#places[row] = this.#offsetOf(row, memory);
+    const froms = this.#edges.firsts;
     return {
       holders: this.#parents,
       sites: this.#contexts,
       blocks,
       bytes,
       offsets: this.#places,
-      froms: this.#edges.firsts,
+      froms,
       tos: this.#edges.seconds,
-      pointers: this.#pointers,
+      pointers: [...this.#pointers.subarray(0, froms.length)],
     };
   }
 
-  #hold(from: number, block: number, source: number): void {
+  #hold(from: number, block: number, source: number): boolean {
     let group = this.#groupOf[block];
-    if (group < 0) {
-      group = this.#groupBelow(from, ~group, block, source);
+    const isNew = group === BEYOND;
+    if (isNew) {
+      group = this.#groupBelow(from, block, source);
       this.#groupOf[block] = group;
     }
     if (from !== this.#lastFrom || group !== this.#lastTo) {
       let edge = this.#edges.numberOf(from, group);
       // A pointer without room is unknown to the sums, so its block must not seem to fall with others.
-      if (edge < 0) edge = this.#edges.numberOf(this.#beyond, group);
+      if (edge < 0) edge = this.#edges.numberOf(BEYOND, group);
       [this.#lastFrom, this.#lastTo, this.#lastEdge] = [from, group, edge];
     }
-    if (this.#lastEdge >= 0) this.#pointers[this.#lastEdge] = (this.#pointers[this.#lastEdge] ?? 0) + 1;
+    if (this.#lastEdge >= 0) this.#pointers[this.#lastEdge]++;
+    return isNew;
   }
 
   #rootAt(block: number, at: number): number {
-    const group = this.#groupOf[block];
-    const context = group < 0 ? ~group : this.#contexts[group]!;
-    const known = this.#roots.get(context) ?? { root: this.#beyond, last: 0, words: 0 };
+    const context = this.#contextOf[block];
+    const known = this.#roots.get(context) ?? { root: BEYOND, last: 0, words: 0 };
     const isNew = known.words < MOST_WORDS || at < known.last || at - known.last > NEAR_BYTES;
     if (isNew && this.#parents.length < MOST_GROUPS) {
       known.root = this.#row(NO_ROW, NO_ROW, at);
@@ -176,7 +201,8 @@ export class Retainers {
     return root;
   }
 
-  #groupBelow(parent: number, context: number, block: number, holder: number): number {
+  #groupBelow(parent: number, block: number, holder: number): number {
+    const context = this.#contextOf[block];
     if (this.#contexts[parent] === context) return parent;
     const way = this.#ways.numberOf(parent, context);
     const known = way < 0 ? this.#firstOf.get(context) : this.#groupOfWay[way];
@@ -186,7 +212,7 @@ export class Retainers {
     if (group < 0) {
       const isFull = way < 0 || this.#parents.length >= MOST_GROUPS;
       group = isFull
-        ? (this.#firstOf.get(context) ?? this.#beyond)
+        ? (this.#firstOf.get(context) ?? BEYOND)
         : this.#row(parent, context, NO_ROW, block, holder);
       if (!isFull && !this.#firstOf.has(context)) this.#firstOf.set(context, group);
     }

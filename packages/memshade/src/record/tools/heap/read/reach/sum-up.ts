@@ -1,10 +1,9 @@
 import { entryOf } from "../../../../../ground/bytes/entries.ts";
-import { REACH_FIELDS } from "../../../../../profile/model/reach-fields.ts";
+import { REACH_FIELDS } from "../../../../../profile/model/run.ts";
 import type { LiveBlocks } from "../live-blocks.ts";
 import type { LiveTable } from "../live-table.ts";
 import type { ShadowReader } from "../read-shadow.ts";
 import type { OwnedBlocks } from "./owners.ts";
-import type { InstanceRetainers } from "./retainers.ts";
 import {
   PLACE_OF_BEHIND,
   PLACE_OF_DONE,
@@ -15,6 +14,7 @@ import {
   PLACE_OF_SETTLED,
   Reach,
 } from "./reach-sums.ts";
+import type { InstanceRetainers } from "./retainers.ts";
 
 /**
  * Multiple of the longest pause between allocations after which a context counts as done. Of random pauses,
