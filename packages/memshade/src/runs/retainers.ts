@@ -19,6 +19,7 @@ import { type IndexIntoContextTable, NONE } from "../profile/model/indices.ts";
 import { type RetainerRoot, readRetainers } from "../profile/model/retainers.ts";
 import type { Run } from "../profile/model/run.ts";
 import { framesOfContext } from "../profile/model/stacks.ts";
+import { LIKELY_RULES } from "../profile/model/waste.ts";
 import { loadHeap } from "./heap.ts";
 import { type OriginalPlaces, RunSymbols } from "./run-symbols.ts";
 import type { OwnCode } from "./suppressions.ts";
@@ -32,6 +33,9 @@ export interface LoadedRetainers {
 
 /** Calls outwards from the allocator's that may have the type of a block. */
 const CALLS = 3;
+/** Types of numbers in C, C++ and Rust. */
+const NUMBER =
+  /^(?:(?:const|volatile|unsigned|signed|long|short|int|char|bool|_Bool|float|double|[iu](?:8|16|32|64|128|size)|f(?:32|64)|u?int\d+_t|size_t)(?: |$))+$/;
 
 /**
  * Loads the retainers of a run's live blocks.
@@ -121,7 +125,8 @@ class Names implements RetainerNames {
     if (type === undefined) return undefined;
     const inside = offset % type.size;
     const member = type.members.find((each) => inside >= each.offset && inside < each.offset + each.size);
-    return member === undefined ? undefined : `${type.name}.${member.name}`;
+    // A pointer in a number shows that the type is another one, as of an array beside its struct.
+    return member === undefined || NUMBER.test(member.type) ? undefined : `${type.name}.${member.name}`;
   }
 
   #variablesOf(index: number): (address: number) => Variable | undefined {
@@ -151,7 +156,8 @@ class Names implements RetainerNames {
       const recorded = this.#run.modules[module];
       const types = recorded && entryOf(this.#types, module, () => this.#symbols.blockTypesOf(recorded));
       const type = types?.(frames.offset[frame]!, smallest, largest);
-      if (type !== undefined) return type;
+      // A type that is only likely would give wrong names to arrays.
+      if (type !== undefined) return LIKELY_RULES.has(type.by) ? undefined : type;
     }
     return undefined;
   }

@@ -72,12 +72,12 @@ describe("memshade retainers", () => {
     // 24 bytes an entry and 100 its name; the table has 16, its slots 512.
     expect(paths.sort()).toEqual([
       ["lost → 36", 1, 300, 300],
-      ["recent (+0) → 21", 10, 1240, 1240],
-      ["recent (+0) → entry.name → 24", 10, 1000, 1240],
-      ["registry (+16) → 14", 1, 124_528, 124_528],
-      ["registry (+16) → table.slots → +0 → 21", 1000, 124_000, 124_528],
-      ["registry (+16) → table.slots → +0 → entry.name → 24", 1000, 100_000, 124_528],
-      ["registry (+16) → table.slots → 16", 1, 124_512, 124_528],
+      ["recent (+0) → 20", 10, 1240, 1240],
+      ["recent (+0) → entry.name → 23", 10, 1000, 1240],
+      ["registry (+16) → 13", 1, 124_528, 124_528],
+      ["registry (+16) → table.slots → +0 → 20", 1000, 124_000, 124_528],
+      ["registry (+16) → table.slots → +0 → entry.name → 23", 1000, 100_000, 124_528],
+      ["registry (+16) → table.slots → 15", 1, 124_512, 124_528],
       ["thread → 35", 1, 5000, 5000],
     ]);
   });
