@@ -7,8 +7,8 @@ import type {
 import type { MeasuredFrame } from "../../../explain/measures/measured-stacks.ts";
 import { jsonText, RankedList } from "./text.ts";
 
-export const RETAINERS_REPORT_SCHEMA = "memshade-retainers-report";
-export const RETAINERS_REPORT_VERSION = 1;
+const RETAINERS_REPORT_SCHEMA = "memshade-retainers-report";
+const RETAINERS_REPORT_VERSION = 1;
 
 /** Places of live blocks, and who holds them. */
 interface RetainersJson {
@@ -50,7 +50,7 @@ interface RetainerFrameJson extends Pick<MeasuredFrame, "file" | "line" | "modul
   function?: string | undefined;
 }
 
-export interface RetainersReport {
+interface RetainersReport {
   readonly input: string;
   readonly site?: string | undefined;
   readonly rows: number;
@@ -59,11 +59,11 @@ export interface RetainersReport {
 }
 
 /** Formats retainers as JSON (docs/report-json.md). */
-export function retainersDocument(
+export function retainersJson(
   { blocks, bytes }: Retained,
   chosen: readonly RetainedPlace[],
   { input, site, rows, notTracked, framesAt }: RetainersReport,
-): object {
+): string {
   const frameJson = (place: number): RetainerFrameJson | null => {
     const [frame] = place < 0 ? [] : framesAt(place);
     if (frame === undefined) return null;
@@ -92,9 +92,5 @@ export function retainersDocument(
     })),
     placesOmitted: Math.max(0, chosen.length - rows),
   };
-  return document;
-}
-
-export function retainersJson(...report: Parameters<typeof retainersDocument>): string {
-  return jsonText(retainersDocument(...report));
+  return jsonText(document);
 }

@@ -16,7 +16,7 @@ import { Screen, type ScreenOptions } from "../common/screen.ts";
 const MOST_PATHS = 3;
 const MOST_HOLDERS = 6;
 
-export interface RetainersScreenOptions extends ScreenOptions {
+interface RetainersScreenOptions extends ScreenOptions {
   readonly rows: number;
   readonly notTracked: readonly string[];
   readonly framesAt: (place: number) => readonly MeasuredFrame[];
@@ -70,7 +70,7 @@ export function placeText(place: number, { framesAt }: Pick<RetainersScreenOptio
 }
 
 /** Formats a path: `held by global registry (+16) → table.slots of table_new (table.c:12) → here`. */
-export function pathText(
+function pathText(
   { root, holders }: RetainerPath,
   options: Pick<RetainersScreenOptions, "framesAt">,
   isWhole: boolean,
