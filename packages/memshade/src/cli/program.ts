@@ -70,6 +70,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, LoadCommand>>>> = 
     view: async () => (await import("./commands/view.ts")).addViewCommand,
     top: async () => (await import("./commands/reading.ts")).addTopCommand,
     tree: async () => (await import("./commands/reading.ts")).addTreeCommand,
+    retainers: async () => (await import("./commands/reading.ts")).addRetainersCommand,
   },
   "Compare and check:": {
     diff: async () => (await import("./commands/reading.ts")).addDiffCommand,

@@ -12,10 +12,10 @@ import {
   type SampleProfile,
   SampleProfileBuilder,
 } from "../profile/model/sample-profile.ts";
-import type { OwnCode } from "./own-code.ts";
 import { runAround } from "./run-of-folder.ts";
 import type { OriginalPlaces } from "./run-symbols.ts";
 import { SiteNamer } from "./site-namer.ts";
+import type { OwnCode } from "./suppressions.ts";
 
 const NS_PER_SECOND = 1e9;
 

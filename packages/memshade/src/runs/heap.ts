@@ -15,9 +15,9 @@ import type { HeapProfile, ProfileModule } from "../profile/model/heap-profile.t
 import type { HeapIntervals } from "../profile/model/over-time/heap-intervals.ts";
 import { readHeapIntervals } from "../profile/model/over-time/read-heap-intervals.ts";
 import { RUN_FILE, type Run } from "../profile/model/run.ts";
-import type { OwnCode } from "./own-code.ts";
 import { loadRun } from "./run-of-folder.ts";
 import { type OriginalPlaces, RunSymbols } from "./run-symbols.ts";
+import type { OwnCode } from "./suppressions.ts";
 
 const DEFAULT_HEAP_FILE = "heap.memprofraw";
 

@@ -1,8 +1,8 @@
 import type { RecordedTools } from "../explain/analyses/recorded-tools.ts";
 import { loadHeap, statusOf } from "./heap.ts";
-import type { OwnCode } from "./own-code.ts";
 import type { OriginalPlaces } from "./run-symbols.ts";
 import { type ReportedTool, SHELVES, type ToolShelf } from "./shelves.ts";
+import type { OwnCode } from "./suppressions.ts";
 
 /** Tools in the order of reports. */
 export const REPORTED_TOOLS = Object.keys(SHELVES) as readonly ReportedTool[];

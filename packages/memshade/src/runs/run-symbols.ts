@@ -303,6 +303,21 @@ export class RunSymbols {
     return "missing" in found ? undefined : FunctionStarts.fromObject(found.object);
   }
 
+  /** Returns the object of a module, unchanged since the run; undefined if it is not found. */
+  objectOf(module: RunModule): ObjectFile | undefined {
+    if (!isObject(module)) return this.#find(module, false)?.object;
+    if (module.path === undefined || module.path === null) return undefined;
+    const found = this.#findObject(module.path, module.buildId);
+    return "missing" in found ? undefined : found.object;
+  }
+
+  /** Returns the types of a module's blocks by their allocating calls; undefined without debug information. */
+  blockTypesOf(module: RunModule): ReturnType<typeof nativeBlockTypes> {
+    if (isObject(module)) return nativeBlockTypes(this.objectOf(module));
+    const original = this.#find(module, false);
+    return original && moduleTypes(readRegular(original.file));
+  }
+
   /** Returns variables with addresses of their own; none without debug information. */
   dataVariablesOf(module: ProfileModule | RunModule): readonly StaticVariable[] {
     const original = this.#find(module);

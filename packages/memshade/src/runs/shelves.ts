@@ -9,9 +9,9 @@ import type { CpuProfile } from "../profile/model/cpu.ts";
 import { hasCpu, loadCpu } from "./cpu.ts";
 import { hasHeap, loadHeap } from "./heap.ts";
 import { OBJECTS_FILE } from "./objects.ts";
-import type { OwnCode } from "./own-code.ts";
 import type { OriginalPlaces } from "./run-symbols.ts";
 import { loadStatics } from "./statics.ts";
+import type { OwnCode } from "./suppressions.ts";
 import { hasWaste, loadWaste } from "./waste.ts";
 import { WORKING_SET_FILE } from "./working-set.ts";
 

@@ -7,9 +7,9 @@ import { loadDemangler } from "../names/load/demangler.ts";
 import { readRegular } from "../names/load/file.ts";
 import type { Demangle } from "../names/symbolize/demangle.ts";
 import type { Run, RunModule } from "../profile/model/run.ts";
-import type { OwnCode } from "./own-code.ts";
 import { runOf } from "./run-of-folder.ts";
 import type { OriginalPlaces } from "./run-symbols.ts";
+import type { OwnCode } from "./suppressions.ts";
 
 /** Largest size of a file that the recorder writes. */
 const LARGEST_FILE_BYTES = 1 << 29;

@@ -9,9 +9,9 @@ import { readableWaste } from "../names/symbolize/readable-profiles.ts";
 import { ambiguousNames, type NamedModule } from "../profile/model/named-module.ts";
 import { RUN_FILE, type Run, type RunModule } from "../profile/model/run.ts";
 import { MODULE_SPAN, placesOf, readWaste, type WasteFile, type WasteIp } from "../profile/model/waste.ts";
-import type { OwnCode } from "./own-code.ts";
 import { runOf } from "./run-of-folder.ts";
 import { type OriginalPlaces, RunSymbols } from "./run-symbols.ts";
+import type { OwnCode } from "./suppressions.ts";
 
 const WASTE_FILE = "waste.json";
 

@@ -3,7 +3,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { asyncBufferFromFile, parquetReadObjects } from "hyparquet";
 import type { Finding } from "../explain/findings/index.ts";
-import { dayOf } from "../explain/fleet/day.ts";
+import { dayOf } from "../explain/fleet/trend.ts";
 import { entryOf } from "../ground/bytes/entries.ts";
 import { FormatError, UserError } from "../ground/bytes/errors.ts";
 import { readRegular } from "../names/load/file.ts";

@@ -2,8 +2,8 @@ import { statSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { profileOfSymbols, type SymbolUse } from "../explain/analyses/statics.ts";
-import { dayOf } from "../explain/fleet/day.ts";
 import { sqlText } from "../explain/fleet/statements.ts";
+import { dayOf } from "../explain/fleet/trend.ts";
 import { entryOf } from "../ground/bytes/entries.ts";
 import { UserError } from "../ground/bytes/errors.ts";
 import {

@@ -1,4 +1,4 @@
-import { dayOf } from "../explain/fleet/day.ts";
+import { dayOf } from "../explain/fleet/trend.ts";
 import {
   columnOfField,
   OWN_FIELDS,

@@ -56,6 +56,7 @@ describe("JSON Schemas of the package", () => {
     ["memshade-source-lines", ["report", "new", "--tool", "heap", "--source", "--json"]],
     ["memshade-top", ["top", "new", "--json"]],
     ["memshade-tree", ["tree", "new", "--json"]],
+    ["memshade-retainers-report", ["retainers", "new", "--json"]],
     ["memshade-diff", ["diff", "old", "new", "--by", "bytes", "--json"]],
     ["memshade-run-diff", ["diff", "old", "new", "--json"]],
     ["memshade-check", ["check", "new", "--limit", "peak<=1GB", "--format", "json"]],

@@ -8,12 +8,14 @@ import { newFolder } from "./support/command-line.ts";
 
 const COMMAND = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 const PROGRAM = fileURLToPath(new URL("../fixtures/programs/allocation/lifecycle.wasm", import.meta.url));
+const SESSIONS = fileURLToPath(new URL("../fixtures/planted/c/growing-sessions.wasm", import.meta.url));
 
 const client = new Client({ name: "test", version: "1.0.0" });
 let cwd: string;
 beforeAll(async () => {
   cwd = newFolder();
   copyFileSync(PROGRAM, join(cwd, "lifecycle.wasm"));
+  copyFileSync(SESSIONS, join(cwd, "sessions.wasm"));
   const args = ["--no-warnings", COMMAND, "mcp"];
   await client.connect(new StdioClientTransport({ command: process.execPath, args, cwd, stderr: "inherit" }));
 });
@@ -37,6 +39,7 @@ describe("memshade mcp", () => {
       "findings",
       "explain",
       "top",
+      "retainers",
       "tree",
       "source",
       "diff",
@@ -63,6 +66,21 @@ describe("memshade mcp", () => {
     expect(await call("explain", { word: "churn" })).toMatchObject({ text: /freed/ });
   });
 
+  it("answers who holds the live blocks of a recorded run", async () => {
+    const { run } = await call("record", { command: ["sessions.wasm"] });
+    const held = await call("retainers", { run, site: "session_of" });
+    expect(held).toMatchObject({
+      bytes: 384_000,
+      places: [
+        {
+          place: { function: "session_of", line: 27 },
+          blocks: 3000,
+          paths: [{ root: { kind: "static", name: "table" }, holders: [], falls: 384_000 }],
+        },
+      ],
+    });
+  });
+
   it.each([
     ["findings", { run: "nowhere" }, "nowhere"],
     ["findings", { run: 7 }, "the argument 'run' must be a string"],
@@ -71,6 +89,7 @@ describe("memshade mcp", () => {
     ["record", { command: [] }, "the argument 'command' must be a list of texts"],
     ["record", { command: ["--help"] }, "--help"],
     ["top", { by: "colour" }, "colour"],
+    ["retainers", { site: "nobody" }, 'no place with live blocks contains "nobody"'],
     ["guess", {}, "there is no tool 'guess'"],
   ])("says what is wrong with %s %j", async (name, args, message) => {
     const failed = (await call(name, args)) as { error: { message: string } };

@@ -26,3 +26,8 @@ export function addOptions(command: Command, options: readonly OptionDescription
       command.hook("preAction", () => check(command.getOptionValue(option.attributeName()) as never));
   }
 }
+
+/** Adds a value to those of an option that can be repeated. */
+export function collect(value: string, previous: readonly string[] = []): string[] {
+  return [...previous, value];
+}

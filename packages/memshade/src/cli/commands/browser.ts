@@ -1,12 +1,10 @@
 import { pathToFileURL } from "node:url";
-import type { Command } from "commander";
-import { InvalidArgumentError } from "commander";
+import { type Command, InvalidArgumentError } from "commander";
 import { UserError } from "../../ground/bytes/errors.ts";
 import { runAsBrowser } from "../../record/host/browser/as-browser.ts";
 import { runBrowser } from "../../record/host/browser/run-browser.ts";
 import { say } from "../../record/host/run/terminal-line.ts";
 import type { ToolOptions } from "../../record/tools/run-options.ts";
-import { collect } from "../collect.ts";
 import { endProcess, saySummary } from "../end-summary.ts";
 import { joinLines } from "../failures.ts";
 import {
@@ -17,6 +15,7 @@ import {
   type ToolFlags,
   toolOptionsOf,
 } from "../tool-options.ts";
+import { collect } from "./add-options.ts";
 
 interface BrowserFlags extends ToolFlags {
   out?: string;

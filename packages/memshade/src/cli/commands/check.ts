@@ -25,7 +25,7 @@ import {
 } from "../../show/report/terminal/common/paint.ts";
 import { wrapWords } from "../../show/report/terminal/common/text.ts";
 import { chosenRun } from "../chosen-run.ts";
-import { collect } from "../collect.ts";
+import { collect } from "./add-options.ts";
 import {
   addShared,
   frameRules,

@@ -94,6 +94,21 @@ const TOOLS: Readonly<Record<string, CommandTool>> = {
     call: ({ run, by, rows }) =>
       json(["top", "--json", ...option("--by", by), ...option("--rows", rows), ...given(run)]),
   },
+  retainers: {
+    description:
+      "Who holds the live blocks of a run: for each place that allocated some, paths from a global, a stack or another root to them, and the bytes that fall without these pointers.",
+    arguments: {
+      run: RUN,
+      site: {
+        type: "string",
+        description: "part of a function's name or of file:line (default: all places)",
+      },
+      rows: { type: "number", description: "number of places" },
+    },
+    answer: "memshade-retainers-report",
+    call: ({ run, site, rows }) =>
+      json(["retainers", "--json", ...option("--site", site), ...option("--rows", rows), ...given(run)]),
+  },
   tree: {
     description: "Call tree of a run by a measure, from the outermost functions inwards.",
     arguments: { run: RUN, by: { type: "string", description: "measure (default: bytes allocated)" } },

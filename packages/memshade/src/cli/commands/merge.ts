@@ -1,9 +1,9 @@
 import { type Command, Option } from "commander";
 import { UserError } from "../../ground/bytes/errors.ts";
 import type { MemprofVersion } from "../../profile/formats/memprof-indexed/index.ts";
-import { collect } from "../collect.ts";
 import { addHotColdOptions } from "../hot-cold-options.ts";
 import { CONTAINERS, FORMATS, type MergeFlags, runMerge } from "../merge/run-merge.ts";
+import { collect } from "./add-options.ts";
 import { parseChoice } from "./report-options.ts";
 
 const EXAMPLES = `

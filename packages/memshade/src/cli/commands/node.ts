@@ -2,7 +2,6 @@ import type { Command } from "commander";
 import { UserError } from "../../ground/bytes/errors.ts";
 import { quoteForShell } from "../../profile/model/shell-words.ts";
 import { runNode } from "../../record/host/node/run-node.ts";
-import { collect } from "../collect.ts";
 import { endProcess, saySummary } from "../end-summary.ts";
 import { verbFor } from "../kind-of-program.ts";
 import { assertNode } from "../other-runtime.ts";
@@ -14,6 +13,7 @@ import {
   type ToolFlags,
   toolOptionsOf,
 } from "../tool-options.ts";
+import { collect } from "./add-options.ts";
 import { warnOfOptionsBehind } from "./options-behind.ts";
 
 interface NodeFlags extends ToolFlags {

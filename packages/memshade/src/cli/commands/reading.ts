@@ -3,5 +3,6 @@
 export { addWastePrintCommand } from "../report/waste-print.ts";
 export { addDiffCommand } from "./diff.ts";
 export { addReportCommand } from "./report.ts";
+export { addRetainersCommand } from "./retainers.ts";
 export { addTopCommand } from "./top.ts";
 export { addTreeCommand } from "./tree.ts";

@@ -5,11 +5,10 @@ import type { Measure, MeasureView } from "../../explain/measures/measure.ts";
 import { TOOLS } from "../../explain/measures/tools.ts";
 import { UserError } from "../../ground/bytes/errors.ts";
 import { type PathMap, parsePathMap } from "../../names/symbolize/path-map.ts";
-import type { OwnCode } from "../../runs/own-code.ts";
 import { REPORTED_TOOLS } from "../../runs/recorded-tools.ts";
 import type { OriginalPlaces } from "../../runs/run-symbols.ts";
 import type { ReportedTool } from "../../runs/shelves.ts";
-import { loadSuppressions } from "../../runs/suppressions.ts";
+import { loadSuppressions, type OwnCode } from "../../runs/suppressions.ts";
 import type { SourcesKept } from "../../show/report/page/data/sources.ts";
 import { type ColorChoice, createPaint, wantsColors } from "../../show/report/terminal/common/paint.ts";
 import {
@@ -17,9 +16,8 @@ import {
   type ScreenOptions,
   USUAL_CALLER_LINES,
 } from "../../show/report/terminal/common/screen.ts";
-import { collect } from "../collect.ts";
 import { assertPlaces } from "../tool-options.ts";
-import { addOptions, type OptionDescription } from "./add-options.ts";
+import { addOptions, collect, type OptionDescription } from "./add-options.ts";
 
 const COLOR_CHOICES: readonly ColorChoice[] = ["auto", "always", "never"];
 

@@ -8,7 +8,6 @@ import { say } from "../../record/host/run/terminal-line.ts";
 import type { NativeToolName } from "../../record/native/native-tool.ts";
 import type { NativeRun } from "../../record/native/run-native.ts";
 import type { ToolName } from "../../record/tools/options.ts";
-import { collect } from "../collect.ts";
 import { endProcess, nameRuns, saySummary } from "../end-summary.ts";
 import { isNativeProgram, verbFor } from "../kind-of-program.ts";
 import { assertNode, runtimeInWords } from "../other-runtime.ts";
@@ -22,6 +21,7 @@ import {
   type ToolFlags,
   toolOptionsOf,
 } from "../tool-options.ts";
+import { collect } from "./add-options.ts";
 import { warnOfOptionsBehind } from "./options-behind.ts";
 
 interface RunFlags extends ToolFlags {

@@ -11,7 +11,6 @@ import type { Measure } from "../../explain/measures/measure.ts";
 import { UserError } from "../../ground/bytes/errors.ts";
 import type { MemprofVersion } from "../../profile/formats/memprof-indexed/index.ts";
 import { DIALECTS } from "../../store/create-statements.ts";
-import { collect } from "../collect.ts";
 import { addHotColdOptions } from "../hot-cold-options.ts";
 import {
   runStoreAdd,
@@ -22,6 +21,7 @@ import {
   runStoreSql,
   runStoreTrend,
 } from "../store/run-store.ts";
+import { collect } from "./add-options.ts";
 import { addShared, parseChoice, parsePositive } from "./report-options.ts";
 
 const EXAMPLES = `

@@ -6,8 +6,7 @@ import { ObjectFinder } from "../../names/load/objects.ts";
 import type { FileSymbolizerOptions } from "../../names/load/symbolizer.ts";
 import { type PathMap, parsePathMap } from "../../names/symbolize/path-map.ts";
 import { say } from "../../record/host/run/terminal-line.ts";
-import { collect } from "../collect.ts";
-import type { OptionDescription } from "../commands/add-options.ts";
+import { collect, type OptionDescription } from "../commands/add-options.ts";
 import { forEachInputLine, OutputBuffer, writeOutput } from "../line-input.ts";
 import { assertPlaces } from "../tool-options.ts";
 import {

@@ -1,8 +1,7 @@
 import { UserError } from "../../ground/bytes/errors.ts";
 import type { HtmlOption } from "../../runs/page/page-file.ts";
 import { SAMPLE_FORMATS, type SampleFormat } from "../../show/exports/sample-formats.ts";
-import { collect } from "../collect.ts";
-import type { OptionDescription } from "../commands/add-options.ts";
+import { collect, type OptionDescription } from "../commands/add-options.ts";
 import { parseChoice, parseRows } from "../commands/report-options.ts";
 import { assertPlaces } from "../tool-options.ts";
 

@@ -230,3 +230,8 @@ export function sidesOf(
 ): { readonly before: readonly BuildTotals[]; readonly now: readonly BuildTotals[] } {
   return { before: builds.slice(first, at), now: builds.slice(at, end) };
 }
+
+/** Returns the UTC day of a time in milliseconds since 1970: 2026-11-24. */
+export function dayOf(time: number): string {
+  return new Date(time).toISOString().slice(0, 10);
+}

@@ -13,19 +13,19 @@ import { combineMibs, type Mib } from "./mib.ts";
 import { MIB_FIELDS, type U32Field, type U64Field } from "./mib-fields.ts";
 import type { BlockDrag } from "./over-time/drag.ts";
 import type { HeapIntervals } from "./over-time/heap-intervals.ts";
-import { REACH_FIELDS } from "./reach-fields.ts";
-import type {
-  Clock,
-  CounterMode,
-  Presence,
-  RunAllocator,
-  RunChild,
-  RunEnd,
-  RunHeap,
-  RunHost,
-  RunInstances,
-  RunSite,
-  RunStackTakes,
+import {
+  type Clock,
+  type CounterMode,
+  type Presence,
+  REACH_FIELDS,
+  type RunAllocator,
+  type RunChild,
+  type RunEnd,
+  type RunHeap,
+  type RunHost,
+  type RunInstances,
+  type RunSite,
+  type RunStackTakes,
 } from "./run.ts";
 import type { LeakKind, Suppressed } from "./suppression.ts";
 

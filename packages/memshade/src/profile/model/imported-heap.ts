@@ -1,12 +1,17 @@
 import { FormatError } from "../../ground/bytes/errors.ts";
 import { counted, groupDigits } from "./counted.ts";
-import type { HeapProfile, ProfileModule, ResolvedFrame, SiteColumns } from "./heap-profile.ts";
-import { SITE_FIELDS, type SiteField } from "./heap-profile.ts";
+import {
+  type HeapProfile,
+  type ProfileModule,
+  type ResolvedFrame,
+  SITE_FIELDS,
+  type SiteColumns,
+  type SiteField,
+} from "./heap-profile.ts";
 import { HeapProfileBuilder } from "./heap-profile-builder.ts";
 import type { Mib } from "./mib.ts";
 import { MIB_FIELDS, zeroMib } from "./mib-fields.ts";
-import { REACH_FIELDS } from "./reach-fields.ts";
-import { type Clock, emptySite, type RunEnd, type RunSite } from "./run.ts";
+import { type Clock, emptySite, REACH_FIELDS, type RunEnd, type RunSite } from "./run.ts";
 
 export interface ImportedBlocks {
   /** Number of blocks; undefined if the tool recorded only bytes. */

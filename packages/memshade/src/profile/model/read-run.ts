@@ -20,7 +20,6 @@ import {
 import type { BlockCollection } from "./collection.ts";
 import type { BlockCapacity, BlockGrowth } from "./growth.ts";
 import type { BlockDrag } from "./over-time/drag.ts";
-import { REACH_FIELDS } from "./reach-fields.ts";
 import {
   type AllocatorMemory,
   type Clock,
@@ -32,6 +31,7 @@ import {
   type Presence,
   type ProcessCost,
   type ProcessMemory,
+  REACH_FIELDS,
   RUN_SCHEMA,
   RUN_VERSIONS,
   type Run,
@@ -262,7 +262,17 @@ const run = record<Run>({
   bounds: optional(boundList),
   presence: optional(presence),
   files: record<Run["files"]>({
-    ...each(optional(text), "heap", "heapIntervals", "waste", "workingset", "objects", "cpu", "statics"),
+    ...each(
+      optional(text),
+      "heap",
+      "heapIntervals",
+      "waste",
+      "workingset",
+      "objects",
+      "cpu",
+      "statics",
+      "retainers",
+    ),
     ...each(optional(text), "measured"),
   }),
 });

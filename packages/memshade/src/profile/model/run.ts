@@ -69,6 +69,7 @@ export interface Run {
     objects?: string | undefined;
     cpu?: string | undefined;
     statics?: string | undefined;
+    retainers?: string | undefined;
     measured?: string | undefined;
   };
 }
@@ -478,6 +479,25 @@ export interface RunReach {
   /** Part of `behindLostBlocks` that was allocated in the second half of the run, by its clock. */
   lateBehindBlocks?: number | undefined;
 }
+
+export const REACH_FIELDS = [
+  "lostBytes",
+  "lostBlocks",
+  "indirectlyLostBytes",
+  "indirectlyLostBlocks",
+  "possiblyLostBytes",
+  "possiblyLostBlocks",
+  "stillReachableBytes",
+  "stillReachableBlocks",
+  "behindLostBytes",
+  "behindLostBlocks",
+  "lateLostBlocks",
+  "lateReachableBlocks",
+  "idleReachableBlocks",
+  "doneReachableBlocks",
+  "settledLostBlocks",
+  "lateBehindBlocks",
+] as const satisfies readonly (keyof RunReach)[];
 
 type OnlyOfContexts = `${"behind" | "late" | "idle" | "done" | "settled"}${string}`;
 type ReachTotals = { [Key in keyof Omit<RunReach, OnlyOfContexts>]-?: number };

@@ -1,9 +1,9 @@
 import { ownDepth } from "../../explain/analyses/frames/own-place.ts";
 import { bareName, shortPlace } from "../../explain/analyses/frames/place-names.ts";
 import type { LayoutAdvice } from "../../explain/fleet/advice.ts";
-import { dayOf } from "../../explain/fleet/day.ts";
 import type { FleetMeasure } from "../../explain/fleet/measures.ts";
 import {
+  dayOf,
   meanOf,
   type PartChange,
   type PartFrame,

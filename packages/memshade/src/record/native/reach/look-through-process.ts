@@ -1,23 +1,27 @@
 import { partitionPoint } from "../../../ground/bytes/columns.ts";
+import type { RetainerRoot } from "../../../profile/model/retainers.ts";
 import { Control } from "../../tools/heap/layout.ts";
 import type { GranuleCounters } from "../../tools/heap/read/granule-counters.ts";
 import { LiveTable } from "../../tools/heap/read/live-table.ts";
 import { BlockList } from "../../tools/heap/read/reach/block-list.ts";
 import { classifyBlocks } from "../../tools/heap/read/reach/classify-blocks.ts";
 import type { UnknownReach } from "../../tools/heap/read/reach/look-through.ts";
+import { describeRoots, Retainers } from "../../tools/heap/read/reach/retainers.ts";
 import { type InstanceReach, OwnedSums, sumUp } from "../../tools/heap/read/reach/sum-up.ts";
 import { ShadowReader } from "../../tools/heap/read/read-shadow.ts";
 import type { InstrumentedInfo } from "../../tools/options.ts";
 import { contextPath, NO_COUNTERS, PROCESS_INFO } from "../collect/heap-part.ts";
-import { readModules } from "../collect/modules.ts";
+import { type ProcessModule, readModules } from "../collect/modules.ts";
 import { Header, Place } from "../layout.ts";
 import { NATIVE_LAYOUT } from "../memory-layout.ts";
-import { baseName, type MappedRange } from "./mapped-ranges.ts";
+import { baseName, isAnonymous, type MappedRange } from "./mapped-ranges.ts";
 import type { ProcessMemory } from "./process-memory.ts";
-import { isChunkHead, processRoots } from "./roots.ts";
+import { isChunkHead, processRoots, threadBlock, threadOn } from "./roots.ts";
 
 /** A process that stands still. */
 export interface StillProcess {
+  /** Number of its initial thread. */
+  pid: number;
   /** Tables, and the counters of accesses if there are any. */
   tables: SharedArrayBuffer;
   counters: GranuleCounters | undefined;
@@ -66,6 +70,7 @@ export function findProcessReach(process: StillProcess): InstanceReach | Unknown
     isMapping,
     stacks,
     running: process.running,
+    pid: process.pid,
     ownFolders: process.own.folders,
     own: [...process.own.ranges, ...behindImage(process)],
     hasHadBlocks: hadBlocks(reader),
@@ -80,12 +85,41 @@ export function findProcessReach(process: StillProcess): InstanceReach | Unknown
     const block = blocks.find(pointer);
     if (block >= 0) reached.push(block);
   }
-  const space = { memory, ranges, values: [], reached, isOther: isChunkHead(process.ranges, blocks) };
+  const retainers = new Retainers(live);
+  const isOther = isChunkHead(process.ranges, blocks);
+  const space = { memory, ranges, values: [], reached, isOther, retainers };
   const { late } = reader;
   const owned = new OwnedSums(live);
   const times = { timeOf: (block: number) => live.timeOf(block), late };
   const reach = classifyBlocks(blocks, space, times, (owner, sums) => owned.add(owner, sums));
-  return { ...sumUp(live, { reach, owned, late }, reader, process.running.size > 0), hostMayHold: false };
+  const modules = readModules(tables, view.getUint32(Header.modules, true));
+  return {
+    ...sumUp(live, { reach, owned, late }, reader, process.running.size > 0),
+    hostMayHold: false,
+    retainers: describeRoots(retainers.result(memory), rootPlaces(process, modules)),
+  };
+}
+
+/** Returns the description of roots by their addresses. */
+function rootPlaces(
+  { ranges, memory, own, pid }: StillProcess,
+  modules: readonly ProcessModule[],
+): (address: number) => Omit<RetainerRoot, "row"> {
+  const recorded = modules.filter(({ name }) => name !== own.image);
+  return (at) => {
+    const index = recorded.findIndex(({ isObject, address, bias, start, end }) => {
+      const from = bias + address;
+      return isObject && at >= from && at < from + (end - start);
+    });
+    if (index >= 0) return { kind: "static", module: index, address: at - recorded[index]!.bias };
+    const found = ranges.findIndex(({ start, end }) => at >= start && at < end);
+    if (found < 0) return { kind: "memory" };
+    if (ranges[found]!.path === "[stack]") return { kind: "stack" };
+    const thread = threadOn(ranges, found, memory);
+    if (thread !== undefined && thread !== pid) return { kind: "thread" };
+    const block = isAnonymous(ranges[found]!) ? threadBlock(at, ranges[found]!.end, memory) : undefined;
+    return block === undefined ? { kind: "memory" } : { kind: "thread", address: at - block };
+  };
 }
 
 /** Returns a predicate for contexts that allocate in the dynamic linker. */

@@ -45,6 +45,7 @@ export class ProcessLook {
     try {
       return findProcessReach({
         ...still,
+        pid: this.pid,
         counters: memory.counters,
         memory: new ProcessMemory(other, beat),
         ranges: readMappedRanges(other.maps()),

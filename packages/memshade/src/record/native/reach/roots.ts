@@ -35,6 +35,8 @@ export interface RootSources {
    */
   stacks: readonly number[];
   running: ReadonlySet<number>;
+  /** Number of the initial thread. */
+  pid: number;
   /** Memory of memshade: folders of its files, and ranges as starts and ends. */
   ownFolders: readonly string[];
   own: readonly number[];
@@ -94,11 +96,12 @@ function isMemoryFile(path: string): boolean {
 }
 
 /** Returns the part of each stack below the stack pointer, and whole stacks of ended threads. */
-function unusedStacks({ ranges, memory, stacks, running }: RootSources): number[] {
+function unusedStacks({ ranges, memory, stacks, running, pid }: RootSources): number[] {
   return ranges.flatMap((range, index) => {
     const { start, end } = range;
     const thread = threadOn(ranges, index, memory);
-    if (thread === undefined) return [];
+    // The initial thread's stack has a name. Its control block is elsewhere, behind a guard by chance.
+    if (thread === undefined || thread === pid) return [];
     const pointers = stacks.filter((pointer) => pointer >= start && pointer < end);
     if (pointers.length > 0) return [start, Math.min(...pointers)];
     return running.has(thread) ? [] : [start, end];
@@ -109,7 +112,11 @@ function unusedStacks({ ranges, memory, stacks, running }: RootSources): number[
  * Returns the thread whose stack a range is, 0 for the initial one; undefined if it is no stack. The C
  * library makes stacks with a guard below them.
  */
-function threadOn(ranges: readonly MappedRange[], index: number, memory: ProcessMemory): number | undefined {
+export function threadOn(
+  ranges: readonly MappedRange[],
+  index: number,
+  memory: ProcessMemory,
+): number | undefined {
   const range = ranges[index]!;
   const { start, end, path } = range;
   if (path === "[stack]") return 0;
@@ -117,9 +124,20 @@ function threadOn(ranges: readonly MappedRange[], index: number, memory: Process
   if (!isAnonymous(range) || guard?.end !== start || guard.access !== "---p") return undefined;
   const from = Math.max(start, end - THREAD_WITHIN);
   for (let at = end - THREAD_ALIGNMENT; at >= from; at -= THREAD_ALIGNMENT)
-    if (memory.word(at) === at && memory.word(at + THREAD_SELF_AT) === at)
-      return memory.half(at + THREAD_ID_AT);
+    if (isThreadBlock(at, memory)) return memory.half(at + THREAD_ID_AT);
   return undefined;
+}
+
+function isThreadBlock(at: number, memory: ProcessMemory): boolean {
+  return memory.word(at) === at && memory.word(at + THREAD_SELF_AT) === at;
+}
+
+/** Returns the control block of a thread that follows an address; its thread-local data ends there. */
+export function threadBlock(address: number, end: number, memory: ProcessMemory): number | undefined {
+  const last = Math.min(end - THREAD_ALIGNMENT, address + THREAD_WITHIN);
+  let at = Math.ceil(address / THREAD_ALIGNMENT) * THREAD_ALIGNMENT;
+  while (at <= last && !isThreadBlock(at, memory)) at += THREAD_ALIGNMENT;
+  return at <= last ? at : undefined;
 }
 
 /**

@@ -16,8 +16,7 @@ import {
 import { siteColumn } from "../../../profile/model/known-fields.ts";
 import { combineMibs, type Mib } from "../../../profile/model/mib.ts";
 import type { BlockDrag } from "../../../profile/model/over-time/drag.ts";
-import { REACH_FIELDS } from "../../../profile/model/reach-fields.ts";
-import type { RunSite } from "../../../profile/model/run.ts";
+import { REACH_FIELDS, type RunSite } from "../../../profile/model/run.ts";
 import { placeFramesOfContext, siteFrameOfContext } from "../../../profile/model/site-frame.ts";
 import { framesOfContext } from "../../../profile/model/stacks.ts";
 import { describeFrame, type FrameDescription } from "../frames.ts";

@@ -58,6 +58,7 @@ export class MadeUpProcess implements ReadableProcess {
       isMapping: () => false,
       stacks: [],
       running: new Set(),
+      pid: 1,
       ownFolders: ["/run/memshade"],
       own: [],
       hasHadBlocks: () => false,

@@ -40,6 +40,20 @@ describe("live blocks of a process", () => {
     expect(by("rw-s", 9, "/run/memshade/heap.1")).toEqual(["lost"]);
   });
 
+  it("are reachable by thread-local data of the first thread, also behind memory that nobody may touch", () => {
+    const end = AREA + 4 * PAGE;
+    const control = end - 0x8c0;
+    const process = new MadeUpProcess([HEAP_RANGE, [AREA - PAGE, AREA, "---p"], [AREA, end, "rw-p"]]);
+    process
+      .put(control, control)
+      .put(control + 16, control)
+      .put(control + 720, 1)
+      .put(control - 8, BLOCK[0]);
+    expect(process.kinds([BLOCK], { pid: 1 })).toEqual(["reachable"]);
+    // The same memory of another thread is the stack of one that has ended.
+    expect(process.kinds([BLOCK], { pid: 2 })).toEqual(["lost"]);
+  });
+
   it("are not reachable by free memory of a thread's arena, which is a part of what is mapped there", () => {
     const process = new MadeUpProcess([[ARENA, ARENA + 2 * MIB, "rw-p"]]);
     process.put(ARENA, ARENA + 0x30).put(ARENA + 16, MIB);

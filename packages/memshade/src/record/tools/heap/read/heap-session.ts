@@ -1,3 +1,4 @@
+import { once } from "../../../../ground/bytes/entries.ts";
 import { writeRaw } from "../../../../profile/formats/memprof-raw/index.ts";
 import type { Bound } from "../../../../profile/model/bound.ts";
 import { addCapacity, addGrowth, NO_CAPACITY, NO_GROWTH, stepsOf } from "../../../../profile/model/growth.ts";
@@ -8,15 +9,16 @@ import {
   type HeapIntervals,
 } from "../../../../profile/model/over-time/heap-intervals.ts";
 import type { RawContext, RawProfile, RawSegment } from "../../../../profile/model/raw-profile.ts";
-import { REACH_FIELDS } from "../../../../profile/model/reach-fields.ts";
-import type {
-  HeapTool,
-  RunEnd,
-  RunFunction,
-  RunHeap,
-  RunHost,
-  RunModule,
-  RunSite,
+import { RETAINERS_FILE, type RetainersFile } from "../../../../profile/model/retainers.ts";
+import {
+  type HeapTool,
+  REACH_FIELDS,
+  type RunEnd,
+  type RunFunction,
+  type RunHeap,
+  type RunHost,
+  type RunModule,
+  type RunSite,
 } from "../../../../profile/model/run.ts";
 import { STATICS_FILE, type StaticsFile } from "../../../../profile/model/statics.ts";
 import type { RunPartFile } from "../../assemble-run.ts";
@@ -59,7 +61,14 @@ import {
   reachSentences,
 } from "./reach/apply-reach.ts";
 import type { ReachSums } from "./reach/reach-sums.ts";
-import { SHADOW_TOTALS, type ShadowContents, ShadowReader, type ShadowTotals } from "./read-shadow.ts";
+import { placeRetainers } from "./reach/retainers.ts";
+import {
+  type IndexedContext,
+  SHADOW_TOTALS,
+  type ShadowContents,
+  ShadowReader,
+  type ShadowTotals,
+} from "./read-shadow.ts";
 import { staticAccesses, staticsFile } from "./statics-file.ts";
 
 /** Values of a site without access counts, as its use is unknown. */
@@ -87,6 +96,8 @@ export interface HeapSnapshot {
   raw: RawProfile;
   /** Accesses to static data, if its location is known. */
   statics: StaticsFile | undefined;
+  /** Retainers of the live blocks, if their reach is known. */
+  retainers: RetainersFile | undefined;
 }
 
 /** Name of the file with the raw MemProf profile in the run folder. */
@@ -134,6 +145,8 @@ interface Finished {
   threadOf: ThreadOf;
   contents: ShadowContents;
   reach: KnownReach | undefined;
+  /** Call paths of the contexts in the reach's retainers. */
+  pathOf: (context: number) => readonly number[] | undefined;
 }
 
 /**
@@ -296,6 +309,16 @@ export class HeapSession implements ToolSession {
     const totals = trusted.map(({ contents }) => contents.totals);
     const host = describeHost(recorded, hostSegment, totals, describeFrame);
     const statics = this.#staticsOf(all, recorded);
+    const retainers = placeRetainers(
+      trusted.map(({ module, reach, pathOf, threadOf }) => ({
+        module,
+        reach,
+        siteOf: (context) => {
+          const path = pathOf(context);
+          return path === undefined ? -1 : table.indexOf(module, this.#callers.sitesOf(path, threadOf));
+        },
+      })),
+    );
     return {
       heap: {
         ...heapOf(totals, contexts, { ...this.#options, reach: heapReach(trusted) }),
@@ -337,6 +360,7 @@ export class HeapSession implements ToolSession {
         contexts: rawContexts,
       },
       statics,
+      retainers,
     };
   }
 
@@ -386,7 +410,7 @@ function finish(instance: SessionInstance): Finished {
 }
 
 /** Returns an instance's figures, with those that its tables handed out since the last reset. */
-function contentsOf(instance: SessionInstance): Pick<Finished, "contents" | "reach"> {
+function contentsOf(instance: SessionInstance): Pick<Finished, "contents" | "reach" | "pathOf"> {
   const found = instance.reach ?? instance.findReach?.();
   const now = instance.reader?.read() ?? {
     totals: NO_TOTALS,
@@ -396,6 +420,7 @@ function contentsOf(instance: SessionInstance): Pick<Finished, "contents" | "rea
     takenStack: undefined,
   };
   const reach = applyReach(now.contexts, found);
+  const paths = once(() => pathsOf(now.contexts));
   const { totals } = now;
   const merged = withFlushed(instance, now.contexts, totals);
   return {
@@ -407,7 +432,12 @@ function contentsOf(instance: SessionInstance): Pick<Finished, "contents" | "rea
       series: now.series && withHistory(now.series, instance.history),
     },
     reach,
+    pathOf: (context) => paths().get(context),
   };
+}
+
+function pathsOf(contexts: readonly IndexedContext[]): ReadonlyMap<number, readonly number[]> {
+  return new Map(contexts.map(({ index, sites }) => [index, sites]));
 }
 
 /** Returns the contexts of an instance together with those that its tables handed out. */
@@ -574,9 +604,13 @@ function unseenHeap(name: string, { doubtful, refused }: RunModule["allocator"])
 /** Returns the files of a heap in the run folder. */
 export function heapFiles(
   contents: Uint8Array,
-  { intervals, statics }: Pick<HeapSnapshot, "intervals" | "statics">,
+  { intervals, statics, retainers }: Pick<HeapSnapshot, "intervals" | "statics" | "retainers">,
 ): RunPartFile[] {
-  const json = (member: "heapIntervals" | "statics", name: string, value: unknown): RunPartFile => ({
+  const json = (
+    member: "heapIntervals" | "statics" | "retainers",
+    name: string,
+    value: unknown,
+  ): RunPartFile => ({
     member,
     name,
     contents: `${JSON.stringify(value)}\n`,
@@ -585,5 +619,6 @@ export function heapFiles(
     { member: "heap", name: HEAP_FILE, contents },
     ...(intervals.instances.length > 0 ? [json("heapIntervals", HEAP_INTERVALS_FILE, intervals)] : []),
     ...(statics === undefined ? [] : [json("statics", STATICS_FILE, statics)]),
+    ...(retainers === undefined ? [] : [json("retainers", RETAINERS_FILE, retainers)]),
   ];
 }

@@ -1,7 +1,6 @@
 import type { Bound } from "../../../../../profile/model/bound.ts";
 import { counted } from "../../../../../profile/model/counted.ts";
-import { REACH_FIELDS } from "../../../../../profile/model/reach-fields.ts";
-import type { HeapReach } from "../../../../../profile/model/run.ts";
+import { type HeapReach, REACH_FIELDS } from "../../../../../profile/model/run.ts";
 import type { ShadowContext } from "../context-table.ts";
 import type { IndexedContext } from "../read-shadow.ts";
 import type { UnknownReach } from "./look-through.ts";

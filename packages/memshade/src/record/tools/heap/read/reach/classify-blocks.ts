@@ -4,6 +4,7 @@ import { type BlockTimes, findOwners, type OwnedBlocks } from "./owners.ts";
 import { type IsOther, PointerRows, ROOT } from "./pointer-rows.ts";
 import type { ProgramMemory } from "./program-memory.ts";
 import { Reach } from "./reach-sums.ts";
+import { holdLost, type Retainers, RootAt } from "./retainers.ts";
 
 /**
  * Decides which interior pointers count as pointers to the block's start. They lie right behind a length that
@@ -139,6 +140,8 @@ export interface PointerSpace {
   values: readonly number[];
   isOther?: IsOther | undefined;
   reached?: Iterable<number> | undefined;
+  /** Receives the pointers that are found. */
+  retainers?: Retainers | undefined;
 }
 
 /**
@@ -155,56 +158,75 @@ export function classifyBlocks(
   onOwner: (owner: number, owned: OwnedBlocks) => void,
 ): Uint8Array {
   const reach = new Uint8Array(blocks.length);
-  const rows = new PointerRows(blocks, space.memory, reach, space.isOther);
+  const { retainers } = space;
+  const rows = new PointerRows(blocks, space.memory, reach, space);
   rows.readRoots(space.ranges, space.values);
-  for (const block of space.reached ?? []) reach[block] = Reach.Reachable;
+  for (const block of space.reached ?? []) {
+    if (reach[block] !== Reach.Reachable) retainers?.holdByRoot(block, RootAt.Kept);
+    reach[block] = Reach.Reachable;
+  }
   rows.readBlocks();
-  new Search(rows, reach, new BlockHeads(blocks, space.memory)).run();
+  new Search(rows, reach, new BlockHeads(blocks, space.memory), retainers).run();
   findOwners(rows, reach, (block) => blocks.sizeOf(block), times, onOwner);
+  if (retainers !== undefined) holdLost(retainers, rows, reach);
   return reach;
 }
 
+/** Searches by width: the way on which a block is found first is a shortest one. */
 class Search {
   readonly #rows: PointerRows;
   readonly #reach: Uint8Array;
   readonly #heads: BlockHeads;
-  /** Reachable blocks whose pointers are still to be followed. */
-  readonly #open = new IntList();
+  readonly #retainers: Retainers | undefined;
+  /** Reachable blocks, in the order in which they were found. */
+  readonly #found = new IntList();
+  /** Number of the found blocks whose pointers were followed. */
+  #followed = 0;
   /** Reachable blocks whose interior pointers are still to be examined. */
   readonly #later = new IntList();
   readonly #possible = new IntList();
 
   /** @param reach is `Reachable` for the blocks to which roots point */
-  constructor(rows: PointerRows, reach: Uint8Array, heads: BlockHeads) {
+  constructor(rows: PointerRows, reach: Uint8Array, heads: BlockHeads, retainers: Retainers | undefined) {
     this.#rows = rows;
     this.#reach = reach;
     this.#heads = heads;
+    this.#retainers = retainers;
   }
 
   run(): void {
     for (let block = 0; block < this.#reach.length; block++)
-      if (this.#reach[block] === Reach.Reachable) this.#open.push(block);
+      if (this.#reach[block] === Reach.Reachable) this.#found.push(block);
     this.#close();
-    this.#later.push(ROOT);
-    while (this.#later.length > 0) this.#examineInterior(this.#later.pop());
-    while (this.#possible.length > 0) this.#followPossible(this.#possible.pop());
+    this.#examineInterior(ROOT);
+    for (let next = 0; next < this.#later.length; next++) this.#examineInterior(this.#later.at(next));
+    for (let next = 0; next < this.#possible.length; next++) this.#followPossible(this.#possible.at(next));
   }
 
   #take(block: number): void {
     if (this.#reach[block] === Reach.Reachable) return;
     this.#reach[block] = Reach.Reachable;
-    this.#open.push(block);
+    this.#found.push(block);
   }
 
   #close(): void {
     const rows = this.#rows;
-    while (this.#open.length > 0) {
-      const block = this.#open.pop();
+    const retainers = this.#retainers;
+    for (; this.#followed < this.#found.length; this.#followed++) {
+      const block = this.#found.at(this.#followed);
       const end = rows.endOf(block);
+      const group = retainers?.groupOf(block);
       let hasInterior = false;
-      for (let at = rows.firstOf(block); at < end; at = rows.after(at))
-        if (rows.isInterior(at)) hasInterior = true;
-        else this.#take(rows.targetOf(at));
+      for (let at = rows.firstOf(block); at < end; at = rows.after(at)) {
+        if (rows.isInterior(at)) {
+          hasInterior = true;
+          continue;
+        }
+        const target = rows.targetOf(at);
+        // Only possibly lost blocks have been found, and still are to be taken.
+        const isNew = retainers === undefined || retainers.hold(block, target, group);
+        if (isNew || this.#possible.length > 0) this.#take(target);
+      }
       if (hasInterior) this.#later.push(block);
     }
   }
@@ -216,6 +238,8 @@ class Search {
     for (let at = rows.firstOf(source); at < end; at = rows.after(at)) {
       if (!rows.isInterior(at)) continue;
       const block = rows.targetOf(at);
+      if (source === ROOT) this.#retainers?.holdByRoot(block, rows.addressOf(at));
+      else this.#retainers?.hold(source, block);
       if (this.#reach[block] === Reach.Reachable) continue;
       if (this.#heads.standsForStart(block, rows.offsetOf(at))) {
         this.#take(block);
@@ -235,6 +259,9 @@ class Search {
     if (this.#reach[block] !== Reach.Possible) return;
     const rows = this.#rows;
     const end = rows.endOf(block);
-    for (let at = rows.firstOf(block); at < end; at = rows.after(at)) this.#takePossible(rows.targetOf(at));
+    for (let at = rows.firstOf(block); at < end; at = rows.after(at)) {
+      this.#takePossible(rows.targetOf(at));
+      this.#retainers?.hold(block, rows.targetOf(at));
+    }
   }
 }

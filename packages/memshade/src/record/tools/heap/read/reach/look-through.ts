@@ -8,6 +8,7 @@ import { segmentStart } from "../segment-start.ts";
 import { BlockList } from "./block-list.ts";
 import { classifyBlocks, type PointerSpace } from "./classify-blocks.ts";
 import { flatMemory } from "./program-memory.ts";
+import { describeRoots, Retainers } from "./retainers.ts";
 import { type InstanceReach, OwnedSums, sumUp } from "./sum-up.ts";
 
 /** Least size of a stack, bytes: no linker makes a smaller one by default. */
@@ -102,8 +103,10 @@ export function findReach(
   const inside =
     state.inside ??
     (stackPointer !== undefined && stackPointer > roots.stackFrom && stackPointer < roots.stackTo);
+  const memory = flatMemory(program.buffer, info.memory64 === true ? 8 : 4);
+  const retainers = new Retainers(live);
   const space: PointerSpace = {
-    memory: flatMemory(program.buffer, info.memory64 === true ? 8 : 4),
+    memory,
     ranges: rootRanges(roots, {
       lowestBlock: Math.min(
         reader.blocks.lowest() ?? Number.POSITIVE_INFINITY,
@@ -116,12 +119,20 @@ export function findReach(
     }),
     values,
     isOther: live.length === 0 ? undefined : isInitialValue(initialData(state.original, info.statics)),
+    retainers,
   };
   const { late } = reader;
   const owned = new OwnedSums(live);
   const times = { timeOf: (block: number) => live.timeOf(block), late };
   const reach = classifyBlocks(blocks, space, times, (owner, sums) => owned.add(owner, sums));
-  return { ...sumUp(live, { reach, owned, late }, reader, inside), hostMayHold: state.hostMayHold };
+  const { stackFrom, stackTo } = roots;
+  return {
+    ...sumUp(live, { reach, owned, late }, reader, inside),
+    hostMayHold: state.hostMayHold,
+    retainers: describeRoots(retainers.result(memory), (address) =>
+      address >= stackFrom && address < stackTo ? { kind: "stack" } : { kind: "static", address },
+    ),
+  };
 }
 
 function addressIn(global: unknown): number {

@@ -1,6 +1,7 @@
 import { IntList } from "../../../../../ground/bytes/columns.ts";
 import type { BlockList } from "./block-list.ts";
 import type { ProgramMemory, SeeWords } from "./program-memory.ts";
+import { type Retainers, RootAt } from "./retainers.ts";
 
 /** Source of a pointer that lies in a root instead of a block. */
 export const ROOT = -1;
@@ -10,24 +11,35 @@ export type IsOther = (value: number, at: number, block: number) => boolean;
 
 /**
  * Pointers between blocks: a row for the roots, then one for each block. The memory is read once, by address.
- * An entry is the index of a block. An interior pointer has two: the complement of the index, and the offset.
+ * An entry is the index of a block. An interior pointer has two: the complement of the index, and the offset. One in
+ * a root has two more: its address.
  */
 export class PointerRows {
   readonly #blocks: BlockList;
   readonly #memory: ProgramMemory;
   readonly #isOther: IsOther | undefined;
+  readonly #retainers: Retainers | undefined;
   readonly #isRooted: Uint8Array;
   readonly #entries = new IntList();
   /** Ends of the rows: that of the roots, then those of the blocks. */
   readonly #ends: Uint32Array;
   #source = ROOT;
 
-  /** @param isRooted receives 1 for each block whose address a root holds; needs no pointers from blocks */
-  constructor(blocks: BlockList, memory: ProgramMemory, isRooted: Uint8Array, isOther?: IsOther) {
+  /**
+   * @param isRooted receives 1 for each block whose address a root holds
+   * @param retainers receives these pointers
+   */
+  constructor(
+    blocks: BlockList,
+    memory: ProgramMemory,
+    isRooted: Uint8Array,
+    { isOther, retainers }: { isOther?: IsOther | undefined; retainers?: Retainers | undefined } = {},
+  ) {
     this.#blocks = blocks;
     this.#memory = memory;
     this.#isRooted = isRooted;
     this.#isOther = isOther;
+    this.#retainers = retainers;
     this.#ends = new Uint32Array(blocks.length + 1);
   }
 
@@ -36,7 +48,9 @@ export class PointerRows {
    * are not in memory
    */
   readRoots(ranges: readonly number[], values: readonly number[]): void {
-    for (const value of values) this.#addValue(Math.floor(value / 2 ** 32), value >>> 0, ROOT);
+    values.forEach((value, global) => {
+      this.#addValue(Math.floor(value / 2 ** 32), value >>> 0, RootAt.FirstGlobal - global);
+    });
     const visitWords = this.#memory.wordBytes === 8 ? this.#seeLong : this.#seeShort;
     for (let i = 0; i < ranges.length; i += 2) this.#memory.read(ranges[i], ranges[i + 1], visitWords);
     this.#ends[0] = this.#entries.length;
@@ -67,7 +81,8 @@ export class PointerRows {
 
   /** Returns the index of the next pointer of a row. */
   after(index: number): number {
-    return this.#entries.at(index) < 0 ? index + 2 : index + 1;
+    if (this.#entries.at(index) >= 0) return index + 1;
+    return index < this.#ends[0] ? index + 4 : index + 2;
   }
 
   isInterior(index: number): boolean {
@@ -82,6 +97,11 @@ export class PointerRows {
   /** Returns the distance of an interior pointer from the start of its block. */
   offsetOf(index: number): number {
     return this.#entries.at(index + 1) >>> 0;
+  }
+
+  /** Returns the address of an interior pointer in a root. */
+  addressOf(index: number): number {
+    return this.#entries.at(index + 3) * 2 ** 32 + (this.#entries.at(index + 2) >>> 0);
   }
 
   readonly #seeShort: SeeWords = (words, first, end, address) => {
@@ -108,13 +128,20 @@ export class PointerRows {
       if (block < 0) block = this.#emptyArrayBefore(value);
       else offset = value - this.#blocks.startOf(block);
     }
-    if (block < 0 || block === this.#source || this.#isRooted[block] === 1) return;
+    if (block < 0 || block === this.#source) return;
+    const isRoot = this.#source === ROOT;
+    if (this.#isRooted[block] === 1 && this.#retainers === undefined) return;
     if (this.#isOther?.(value, at, block) === true) return;
     if (offset !== 0) {
       this.#entries.push(~block);
       this.#entries.push(offset);
-    } else if (this.#source === ROOT) this.#isRooted[block] = 1;
-    else this.#entries.push(block);
+      if (!isRoot) return;
+      this.#entries.push(at);
+      this.#entries.push(Math.floor(at / 2 ** 32));
+    } else if (isRoot) {
+      this.#isRooted[block] = 1;
+      this.#retainers?.holdByRoot(block, at);
+    } else this.#entries.push(block);
   }
 
   /**

@@ -1,5 +1,4 @@
-import { REACH_FIELDS } from "../../../../../profile/model/reach-fields.ts";
-import type { RunReach } from "../../../../../profile/model/run.ts";
+import { REACH_FIELDS, type RunReach } from "../../../../../profile/model/run.ts";
 
 /** Ways in which a program can reach a live block. `None` is a block that is not classified yet. */
 export const Reach = { None: 0, Reachable: 1, Possible: 2, Lost: 3, Indirect: 4 } as const;

@@ -1,5 +1,5 @@
 import { entryOf } from "../../../../../ground/bytes/entries.ts";
-import { REACH_FIELDS } from "../../../../../profile/model/reach-fields.ts";
+import { REACH_FIELDS } from "../../../../../profile/model/run.ts";
 import type { LiveBlocks } from "../live-blocks.ts";
 import type { LiveTable } from "../live-table.ts";
 import type { ShadowReader } from "../read-shadow.ts";
@@ -14,6 +14,7 @@ import {
   PLACE_OF_SETTLED,
   Reach,
 } from "./reach-sums.ts";
+import type { InstanceRetainers } from "./retainers.ts";
 
 /**
  * Multiple of the longest pause between allocations after which a context counts as done. Of random pauses,
@@ -149,6 +150,7 @@ export interface InstanceReach {
   hostMayHold: boolean;
   /** Accesses to live blocks and static data after the first look that followed the newest allocation. */
   accessesAfter: number;
+  retainers?: InstanceRetainers | undefined;
 }
 
 /** Sums of the blocks that lost blocks own, by the context of the owners. */

@@ -1,3 +1,0 @@
-export function collect(value: string, previous: readonly string[] = []): string[] {
-  return [...previous, value];
-}
