@@ -78,7 +78,10 @@ describe("the static data of a program without debug information", () => {
       return JSON.parse(stdout).rows.map((row: { name: string }) => row.name);
     };
     expect(await namesBy("static")).toEqual([".rodata+0x0, from upper_map on"]);
-    expect(await namesBy("unread-data")).toEqual([".rodata+0x100, from typeinfo for Shape on"]);
+    expect(await namesBy("unread-data")).toEqual([
+      ".rodata+0x100, from typeinfo for Shape on",
+      ".rodata+0x58, behind upper_map",
+    ]);
   });
 });
 

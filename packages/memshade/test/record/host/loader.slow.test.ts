@@ -46,6 +46,7 @@ function withoutReach({ run, raw }: Profile): { run: unknown; raw: Uint8Array } 
       ...run,
       presence: null,
       bounds: null,
+      files: { ...run.files, retainers: null },
       heap: { ...run.heap, sites, reach: null, notTracked: null },
     },
     raw,
@@ -105,8 +106,13 @@ describe("the loader", () => {
     const { module, instance } = await load();
     (instance.exports.fill as Fill)(2);
     const files = profileFiles(readProfile(instance, module));
-    expect(files.map(({ name }) => name)).toEqual(["heap.memprofraw", "heapintervals.json", "run.json"]);
-    expect(JSON.parse(files[2].contents as string)).toMatchObject({
+    expect(files.map(({ name }) => name)).toEqual([
+      "heap.memprofraw",
+      "heapintervals.json",
+      "retainers.json",
+      "run.json",
+    ]);
+    expect(JSON.parse(files[3].contents as string)).toMatchObject({
       schema: "memshade-run",
       program: "library.wasm",
     });

@@ -46,7 +46,7 @@ describe("accesses to static data", () => {
     expect(cellsOf(profiled)).toEqual({ 1024: -2, 1040: -1, 1536: 2, 1552: 1, 2048: 6 });
     const report = reportOf(profiled, VARIABLES);
     expect(named(report, "first")).toMatchObject({ bytes: 512, accesses: 3, use: "unread" });
-    expect(named(report, "second")).toMatchObject({ accesses: 3, untouchedBytes: 0 });
+    expect(named(report, "second")).toMatchObject({ accesses: 3, untouchedBytes: 408 });
     expect(named(report, "hits")).toMatchObject({ accesses: 6, bytes: 8, use: "hot" });
   });
 
@@ -67,9 +67,8 @@ describe("accesses to static data", () => {
     });
     expect(cellsOf(merged)).toEqual({ 1024: 2 });
     expect(cellsOf(exact)).toEqual({ 1024: 1, 1032: -1 });
-    // A loop of up to 528 bytes may be counted at one address, so no byte of the 512 is certain. With exact counters, 496 are untouched and
-    // 8 only written.
-    expect(named(reportOf(merged, VARIABLES), "first")).toMatchObject({ untouchedBytes: 0, unreadBytes: 0 });
+    // Accesses up to 80 bytes from a counter's 8 may be counted there. With exact counters, 496 bytes are untouched and 8 only written.
+    expect(named(reportOf(merged, VARIABLES), "first")).toMatchObject({ untouchedBytes: 424, unreadBytes: 0 });
     expect(named(reportOf(exact, VARIABLES), "first")).toMatchObject({ untouchedBytes: 496, unreadBytes: 8 });
   });
 
