@@ -45,7 +45,9 @@ export interface RetainerPath {
 
 export interface RetainedPlace {
   readonly place: number;
+  /** Live blocks of the place. */
   readonly blocks: number;
+  /** Sum of their sizes. */
   readonly bytes: number;
   /** Bytes that become unreachable without the pointers to any of these blocks. */
   readonly falls: number;
