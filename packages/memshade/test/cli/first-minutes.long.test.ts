@@ -195,7 +195,10 @@ wasi.start(new WebAssembly.Instance(module, wasi.getImportObject()));`,
 
   it("says so where there are none", async () => {
     const { stderr } = await memshade(["run", "--out", "end", "bulk.wasm"], { cwd });
-    expect(stderr).toBe(`${written}memshade: no findings among blocks\n`);
+    expect(stderr).toBe(
+      `${written}memshade: no findings among blocks\n` +
+        "memshade: 98.3 % of 398,956 accesses are to blocks of main (+0x43): --tool waste tells which are in vain\n",
+    );
   });
 });
 

@@ -334,6 +334,7 @@ describe("options of memshade node", () => {
       "heap.memprofraw",
       "heapintervals.json",
       "measured.json",
+      "retainers.json",
       "run.json",
       "waste.json",
       "workingset.json",
@@ -418,7 +419,7 @@ describe("dump() and reset() inside a program", () => {
       console.log(dump().run.heap.allocations, first.folder.endsWith(".dump1"));`,
     );
     const { stdout, stderr } = await memshade(["node", "own.mjs"], { cwd });
-    expect(stdout).toBe("5 true 1\n3 true\n");
+    expect(stdout).toBe("5 true 2\n3 true\n");
     expect(stderr).toContain("memshade: dump written to memshade.out/own.");
     const names = runFolders(cwd);
     expect(names.map((name) => name.replace(/\d+(?=$|\.)/, "PID"))).toEqual([
