@@ -234,7 +234,14 @@ describe("memshade run", () => {
     for (const out of ["one", "two"])
       await memshade(["run", "--out", out, "copy.wasm"], { cwd, input: "abc" });
     const files = readdirSync(join(cwd, "one"));
-    const names = ["heap.memprofraw", "heapintervals.json", "measured.json", "run.json", "statics.json"];
+    const names = [
+      "heap.memprofraw",
+      "heapintervals.json",
+      "measured.json",
+      "retainers.json",
+      "run.json",
+      "statics.json",
+    ];
     expect(files.sort()).toEqual(names);
     for (const file of files.filter((name) => name !== "measured.json"))
       expect(readFileSync(join(cwd, "one", file)).equals(readFileSync(join(cwd, "two", file)))).toBe(true);
@@ -295,6 +302,7 @@ describe("memshade run", () => {
       "heap.memprofraw",
       "heapintervals.json",
       "measured.json",
+      "retainers.json",
       "run.json",
       "statics.json",
     ]);

@@ -68,7 +68,10 @@ describe("accesses to static data", () => {
     expect(cellsOf(merged)).toEqual({ 1024: 2 });
     expect(cellsOf(exact)).toEqual({ 1024: 1, 1032: -1 });
     // Accesses up to 80 bytes from a counter's 8 may be counted there. With exact counters, 496 bytes are untouched and 8 only written.
-    expect(named(reportOf(merged, VARIABLES), "first")).toMatchObject({ untouchedBytes: 424, unreadBytes: 0 });
+    expect(named(reportOf(merged, VARIABLES), "first")).toMatchObject({
+      untouchedBytes: 424,
+      unreadBytes: 0,
+    });
     expect(named(reportOf(exact, VARIABLES), "first")).toMatchObject({ untouchedBytes: 496, unreadBytes: 8 });
   });
 
