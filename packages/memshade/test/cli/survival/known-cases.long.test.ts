@@ -25,7 +25,7 @@ describe("a folder that --out names", () => {
     writeProgram(cwd, "seven.wasm", EXIT_7);
     writeProgram(cwd, "trap.wasm", TRAP);
     await memshade(["run", "--tool", "heap,waste,workingset", "--out", "here", "seven.wasm"], { cwd });
-    expect(readdirSync(join(cwd, "here"))).toHaveLength(7);
+    expect(readdirSync(join(cwd, "here"))).toHaveLength(8);
     await memshade(["run", "--tool", "waste", "--out", "here", "trap.wasm"], { cwd });
     expect(readdirSync(join(cwd, "here")).sort()).toEqual(["measured.json", "run.json", "waste.json"]);
     expect(readdirSync(cwd).sort()).toEqual(["here", "seven.wasm", "trap.wasm"]);
