@@ -64,7 +64,7 @@ function textOf(input: string, folder: string, { files, heap }: Run): string {
   if (files.retainers === undefined) {
     const reason = heap?.notTracked?.find((sentence) => sentence.startsWith("Whether "));
     throw new UserError(
-      `${input}: not recorded: ${reason ?? "record the run again, with a version of memshade that stores who holds the live blocks"}`,
+      `${input} does not tell who holds its live blocks. ${reason ?? "Record the run again: an earlier version of memshade has written it."}`,
     );
   }
   const name = path.join(folder, files.retainers);
