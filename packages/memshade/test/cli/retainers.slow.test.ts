@@ -103,6 +103,8 @@ describe("memshade retainers", () => {
     expect(await failure("here")).toMatch(/^2 .*retainers.json is missing/);
     const run = join(folder, "here/run.json");
     writeFileSync(run, readFileSync(run, "utf8").replace(/,\s*"retainers": "retainers.json"/, ""));
-    expect(await failure("here")).toMatch(/^2 .*does not tell who holds its live blocks\. Record the run again/);
+    expect(await failure("here")).toMatch(
+      /^2 .*does not tell who holds its live blocks\. Record the run again/,
+    );
   });
 });

@@ -1,8 +1,8 @@
+import { isCollected } from "../../profile/model/collected-objects.ts";
 import { agreeing, counted } from "../../profile/model/counted.ts";
 import type { HeapProfile } from "../../profile/model/heap-profile.ts";
 import { ACCESSES_PER_BLOCK } from "../../profile/model/over-time/drag.ts";
 import { type BlockMeasure, blockMeasure } from "../analyses/block-measure.ts";
-import { isCollected } from "../analyses/collected.ts";
 import { sumOf } from "../analyses/groups.ts";
 import { temporaryBlocks } from "../analyses/temporary.ts";
 import { heapTotals } from "../analyses/totals.ts";

@@ -1,6 +1,6 @@
+import { isCollected } from "../../profile/model/collected-objects.ts";
 import { formatBytes, formatCount, formatPercent, plural } from "../../profile/model/format.ts";
 import type { WasteBlocks, WasteStore } from "../../profile/model/waste.ts";
-import { isCollected } from "../analyses/collected.ts";
 import { bareName } from "../analyses/frames/place-names.ts";
 import {
   type FindingKind,

@@ -1,7 +1,7 @@
+import { isCollected } from "../../profile/model/collected-objects.ts";
 import { agreeing } from "../../profile/model/counted.ts";
 import type { HeapProfile } from "../../profile/model/heap-profile.ts";
 import { type BlockMeasure, blockMeasure } from "../analyses/block-measure.ts";
-import { isCollected } from "../analyses/collected.ts";
 import { draggedBlocks, dragOfContexts, lastUse, lastUseTime } from "../analyses/dragged-blocks.ts";
 import { sumOf } from "../analyses/groups.ts";
 import { heapPhases } from "../analyses/over-time.ts";

@@ -1,9 +1,9 @@
+import { isCollected } from "../../profile/model/collected-objects.ts";
 import { formatBlocks, formatCount } from "../../profile/model/format.ts";
 import type { HeapProfile, SiteColumns, SiteField } from "../../profile/model/heap-profile.ts";
 import type { IndexIntoContextTable } from "../../profile/model/indices.ts";
 import { isOfNativeProgram } from "../../profile/model/known-fields.ts";
 import { type BlockMeasure, blockMeasure } from "../analyses/block-measure.ts";
-import { isCollected } from "../analyses/collected.ts";
 import { dragOfContexts } from "../analyses/dragged-blocks.ts";
 import { libraryOf, START_UP } from "../analyses/frames/libraries.ts";
 import { sumOf } from "../analyses/groups.ts";

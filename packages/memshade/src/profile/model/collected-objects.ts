@@ -1,3 +1,5 @@
+import type { HeapProfile } from "./heap-profile.ts";
+
 /** Size of an AssemblyScript object's header: two links of the collector, the class, and the size. */
 const ASSEMBLYSCRIPT_HEADER_BYTES = 16;
 
@@ -9,4 +11,9 @@ export function areCollected(functions: readonly { readonly role: string }[]): b
 /** Returns the bytes at the start of each block that the language's runtime uses. */
 export function headerBytes(functions: readonly { readonly role: string }[]): number {
   return areCollected(functions) ? ASSEMBLYSCRIPT_HEADER_BYTES : 0;
+}
+
+/** Returns true if a collector frees the program's blocks, not the program itself. */
+export function isCollected({ modules }: HeapProfile): boolean {
+  return modules.some(({ allocator }) => areCollected(allocator?.functions ?? []));
 }

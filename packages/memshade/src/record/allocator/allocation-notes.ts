@@ -1,6 +1,5 @@
 import { memoryCount, memoryType, readNames, type WasmModule } from "../../code/wasm/index.ts";
-import { otherMemoriesNote } from "../rewrite/facts/other-memories.ts";
-import { canShareMemory } from "../rewrite/facts/shared-memory.ts";
+import { canShareMemory, otherMemoriesNote } from "../rewrite/facts/other-memories.ts";
 import { BEYOND_SENTENCE } from "../rewrite/facts/size-limits.ts";
 import type { AllocatorPlan } from "./find/plan.ts";
 

@@ -1,5 +1,5 @@
 import { functionCount, type WasmModule } from "../../code/wasm/index.ts";
-import type { CallTargets } from "../rewrite/walk/call-targets.ts";
+import type { CallTargets } from "../rewrite/walk/function-walker.ts";
 import { AllocatorRoles } from "./allocator-roles.ts";
 import type { AllocatorPlan } from "./find/plan.ts";
 

@@ -1,4 +1,4 @@
-import { importsOf, type WasmModule } from "../../../code/wasm/index.ts";
+import { importsOf, memoryType, type WasmModule } from "../../../code/wasm/index.ts";
 
 /** Returns a note on the module's memories that no tool follows. The list is empty if there is at most one memory. */
 export function otherMemoriesNote(module: WasmModule): string[] {
@@ -21,4 +21,9 @@ function otherMemories(module: WasmModule): string[] {
     names.push(name === undefined ? `memory ${index}` : `memory ${index} (${name})`);
   }
   return names;
+}
+
+/** True if several instances of a module can share a memory: it is imported and of shared type. */
+export function canShareMemory(module: WasmModule): boolean {
+  return module.importedMemoryCount > 0 && module.memories.length === 0 && memoryType(module, 0).shared;
 }

@@ -23,10 +23,16 @@ import { type CodePart, follows, type ToolPass, type WalkState } from "../tool.t
 import { callOf, type Insertions, NOTHING } from "../write/insertions.ts";
 import { noTemporaries, type Temporaries } from "../write/temporaries.ts";
 import { Arities, BlockWalk, Listeners } from "./block-walk.ts";
-import type { CallTargets } from "./call-targets.ts";
 import { ControlStack } from "./control-stack.ts";
 import { readDisplacement, skipDisplacement } from "./displacements.ts";
 import { CONSTANT, NO_LOCAL, OperandStack, ValueClass, ValueNumbers } from "./value-numbers.ts";
+
+export interface CallTargets {
+  /** Returns the function to call instead of `callee`, usually `callee` itself. */
+  target(caller: number, callee: number): number;
+}
+
+export const SAME_TARGETS: CallTargets = { target: (_caller, callee) => callee };
 
 export interface WalkOptions {
   /** The followed memory. `memory64`: its addresses are i64. */

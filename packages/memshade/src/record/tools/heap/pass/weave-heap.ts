@@ -18,7 +18,7 @@ import { ShadowStackPass, StackPlan } from "../../../contexts/shadow-stack-pass.
 import { dataRange } from "../../../rewrite/facts/data-layout.ts";
 import { canCountBeside } from "../../../rewrite/facts/dynamic-library.ts";
 import type { ModuleScan } from "../../../rewrite/facts/module-scan.ts";
-import { canShareMemory } from "../../../rewrite/facts/shared-memory.ts";
+import { canShareMemory } from "../../../rewrite/facts/other-memories.ts";
 import { type StaticData, staticData } from "../../../rewrite/facts/static-data.ts";
 import { functionsUnderLoops } from "../../../rewrite/facts/under-loops.ts";
 import { type MergedRuntime, mergeRuntime } from "../../../rewrite/link.ts";

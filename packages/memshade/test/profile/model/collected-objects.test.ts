@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { isCollected } from "../../../src/explain/analyses/collected.ts";
 import { FrameRules } from "../../../src/explain/analyses/frames/frame-rules.ts";
 import { withOwnSites } from "../../../src/explain/analyses/frames/mark-frames.ts";
 import { runFindings } from "../../../src/explain/findings/run-findings.ts";
+import { isCollected } from "../../../src/profile/model/collected-objects.ts";
 import type { HeapProfile } from "../../../src/profile/model/heap-profile.ts";
 import type { RunModule } from "../../../src/profile/model/run.ts";
 import { profileOfPicture } from "../../heap-picture.ts";
