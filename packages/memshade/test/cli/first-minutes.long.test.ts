@@ -197,7 +197,7 @@ wasi.start(new WebAssembly.Instance(module, wasi.getImportObject()));`,
     const { stderr } = await memshade(["run", "--out", "end", "bulk.wasm"], { cwd });
     expect(stderr).toBe(
       `${written}memshade: no findings among blocks\n` +
-        "memshade: 98.3 % of 398,956 accesses are to blocks of main (+0x43): --tool waste tells which are in vain\n",
+        "memshade: 98.3 % of 398,956 accesses are to blocks of main (+0x43): --tool waste tells whether any are in vain\n",
     );
   });
 });

@@ -36,7 +36,7 @@ export const neverRead: FindingKind<NeverReadFinding> = {
   ),
   waste: {
     ofBlocks(site) {
-      // Of a block that is hardly touched, only the bytes that were stored to were work in vain.
+      // Bytes of a block that were never stored to cost no work.
       const bytes = Math.min(site.unread_bytes, site.never_read);
       if (!areBlocksUnread(site) || bytes < LEAST_BYTES) return [];
       return [

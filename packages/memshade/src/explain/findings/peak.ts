@@ -26,6 +26,8 @@ export interface PeakFinding extends Found<"peak", "heap"> {
 const LEAST_OF_PEAK = 1 / 4;
 /** Least part of the other work, and of all work if the blocks are made again, that is done without the site's blocks. */
 const MOST = 1 / 2;
+/** Least part of all work that is done without blocks that are made once. */
+const LEAST_WITHOUT = 1 / 3;
 /** Page size of WebAssembly memory: a smaller reduction saves nothing. */
 const PAGE_BYTES = 65_536;
 
@@ -117,8 +119,8 @@ function peakOf(
   const rounds = sumOf(mibs.totalSize, contexts) / atPeak;
   const meanwhile = Math.min(work, (byteWork / bytes) * rounds);
   const without = work - meanwhile;
-  // Blocks that are made again in each round, and are there for most of the run, are its main data.
-  if (rounds >= 2 && without < MOST * work) return [];
+  // Blocks that are there for most of the run are its main data. Blocks of one round are made before their use, and freed after it.
+  if (without < (rounds >= 2 ? MOST : LEAST_WITHOUT) * work) return [];
   const part = (amount / peak) * (without / work);
   // A program's main data, used by most of its work, is not reported. Their allocation is work for them, too.
   const making = sumOf(mibs.allocCount, contexts) * ACCESSES_PER_BLOCK;

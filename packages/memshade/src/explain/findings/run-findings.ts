@@ -1,7 +1,6 @@
 import { formatBytes, formatCount, formatPercent, plural } from "../../profile/model/format.ts";
 import type { HeapProfile } from "../../profile/model/heap-profile.ts";
-import { isOfNativeProgram } from "../../profile/model/known-fields.ts";
-import type { WasteBlocks, WasteFile } from "../../profile/model/waste.ts";
+import type { WasteFile } from "../../profile/model/waste.ts";
 import { blockMeasure } from "../analyses/block-measure.ts";
 import { sumOf } from "../analyses/groups.ts";
 import type { RecordedTools } from "../analyses/recorded-tools.ts";
@@ -63,7 +62,7 @@ export function wasteToolFindings(file: WasteFile): WasteToolFinding[] {
 
 /** A figure of a run that only a run with another tool explains, as a sentence around the location that it belongs to. */
 export interface FurtherRun {
-  /** Words before and after the location: `60.0 % of the peak (5.73 MiB) is of` … `: --tool waste tells …`. */
+  /** Words before and after the location: `60.0 % of the peak (5.73 MiB) is of` … `: --tool heap tells …`. */
   readonly before: string;
   readonly after: string;
   readonly place: FindingPlace;
@@ -75,19 +74,19 @@ const MOST = 1 / 2;
 const LEAST_PEAK = 65_536;
 
 /**
- * Returns the figure of a run that points to a mistake which its tools cannot find; undefined if none does. Lines that have
- * findings are known already.
+ * Returns the largest figure of a run that its tools do not explain, and the tool that does; undefined if no line has most
+ * of anything. Lines that have findings are known already. Sound programs have such lines, too.
  */
-export function furtherRun(run: RecordedTools, findings: readonly Finding[]): FurtherRun | undefined {
-  const { heap, waste } = run;
-  if (heap?.description.importedFrom !== undefined) return undefined;
+export function furtherRun(
+  { heap, waste }: RecordedTools,
+  findings: readonly Finding[],
+): FurtherRun | undefined {
+  if (heap === undefined || heap.description.importedFrom !== undefined) return undefined;
   const found = new Set(findings.map(({ place }) => placeKey(place)));
   const isOpen = ({ place }: { readonly place: FindingPlace }) =>
     place.isKeptByLibrary !== true && place.path[0]!.address !== undefined && !found.has(placeKey(place));
-  if (heap === undefined) return waste === undefined ? undefined : untouchedEnd(waste, isOpen);
-  if (heap.description.counters !== "none")
-    return waste === undefined ? mostAccessed(heap, isOpen) : undefined;
-  return stillGrowing(heap, isOpen) ?? mostOfPeak(heap, isOpen, waste !== undefined);
+  if (heap.description.counters === "none") return stillGrowing(heap, isOpen) ?? mostOfPeak(heap, isOpen);
+  return waste === undefined ? mostAccessed(heap, isOpen) : undefined;
 }
 
 type IsOpen = (site: { readonly place: FindingPlace }) => boolean;
@@ -110,11 +109,10 @@ function stillGrowing(heap: HeapProfile, isOpen: IsOpen): FurtherRun | undefined
 }
 
 /** Returns the line that has most of the bytes at the peak. */
-function mostOfPeak(heap: HeapProfile, isOpen: IsOpen, hasWaste: boolean): FurtherRun | undefined {
-  const { mibs, site } = heap.contexts;
+function mostOfPeak(heap: HeapProfile, isOpen: IsOpen): FurtherRun | undefined {
+  const { site } = heap.contexts;
   if (site === undefined) return undefined;
-  const measure = blockMeasure(site.peakBlocks, site.peakBytes);
-  const sites = blocksBySite(heap, measure);
+  const sites = blocksBySite(heap, blockMeasure(site.peakBlocks, site.peakBytes));
   const kept = sites.filter(({ place }) => place.isKeptByLibrary === true);
   // Blocks of code without names are in no site.
   const all = site.peakBytes.reduce((sum, bytes) => sum + bytes, 0);
@@ -122,21 +120,10 @@ function mostOfPeak(heap: HeapProfile, isOpen: IsOpen, hasWaste: boolean): Furth
   const most = heaviest(sites.filter(({ place }) => place.isKeptByLibrary !== true));
   if (most === undefined || !isOpen(most) || most.bytes < LEAST_PEAK || most.bytes <= MOST * peak)
     return undefined;
-  const { bytes, blocks, contexts, place } = most;
-  const [smallest, largest] = [mibs.minSize, mibs.maxSize].map((sizes) => contexts.map((row) => sizes[row]!));
-  const size = Math.max(...largest!);
-  // Such a size is chosen by the program. Other sizes are those of its data.
-  const isCapacity =
-    size === Math.min(...smallest!) && Number.isInteger(Math.log2(size)) && size >= LEAST_CAPACITY;
-  const before = `${formatPercent(bytes, peak)} of the peak (${formatBytes(peak)}) ${blocks === 1 ? "is" : "are"}`;
-  if (isCapacity || !isOfNativeProgram(heap) || hasWaste) {
-    const what = isCapacity ? ` ${plural(blocks, "block")} of ${formatBytes(size)}` : "";
-    return { before: `${before}${what} of`, after: ": --tool heap tells how much of it is used", place };
-  }
   return {
-    before: `${before} of`,
-    after: ": --tool waste tells whether it is stored or loaded in vain",
-    place,
+    before: `${formatPercent(most.bytes, peak)} of the peak (${formatBytes(peak)}) ${most.blocks === 1 ? "is" : "are"} of`,
+    after: ": --tool heap tells how much of it is used, --tool waste what is stored in vain",
+    place: most.place,
   };
 }
 
@@ -152,35 +139,10 @@ function mostAccessed(heap: HeapProfile, isOpen: IsOpen): FurtherRun | undefined
   if (own <= MOST * all) return undefined;
   return {
     before: `${formatPercent(own, all)} of ${formatCount(all)} accesses are to blocks of`,
-    after: ": --tool waste tells which are in vain",
+    after: ": --tool waste tells whether any are in vain",
     place: most.place,
   };
 }
-
-/** Returns the blocks whose end is never touched, which the record of stores and loads shows only in part. */
-function untouchedEnd({ blocks = [] }: WasteFile, isOpen: IsOpen): FurtherRun | undefined {
-  const untouched = blocks.map((site) => ({ site, end: untouchedBytes(site) }));
-  const [most] = untouched.sort((a, b) => b.end * b.site.blocks - a.end * a.site.blocks);
-  const place = most === undefined ? undefined : wastePlace(most.site.ips);
-  if (most === undefined || place === undefined || !isOpen({ place })) return undefined;
-  const { site, end } = most;
-  if (end * site.blocks < LEAST_PEAK || end <= MOST * site.size) return undefined;
-  return {
-    before: `the last ${formatCount(end)} of ${formatCount(site.size)} bytes of ${plural(site.blocks, "block")} of`,
-    after: "are never touched: --tool heap tells how much of all blocks is used",
-    place,
-  };
-}
-
-function untouchedBytes({ fields = [], element, size, type }: WasteBlocks): number {
-  const last = fields.at(-1);
-  const isEnd =
-    type === undefined && element === size && last !== undefined && last.offset + last.size === size;
-  return isEnd && !last.written ? last.size : 0;
-}
-
-/** Least size of blocks that may be capacity: smaller ones are nodes and records. */
-const LEAST_CAPACITY = 1024;
 
 function heaviest(sites: readonly SiteBlocks[]): SiteBlocks | undefined {
   return sites.reduce<SiteBlocks | undefined>(

@@ -154,7 +154,7 @@ export function findingInWords(
   return `${before} ${functionInWords(path[0]!)}${position}${called}${furtherInWords(finding.place)} ${after}`;
 }
 
-/** Forms `60.0 % of the peak (5.73 MiB) is of main (mesh.c:10): --tool waste tells …`. */
+/** Forms `60.0 % of the peak (5.73 MiB) is of main (mesh.c:10): --tool heap tells …`. */
 export function furtherRunInWords({ before, place: { path }, after }: FurtherRun): string {
   const text = `${functionInWords(path[0]!)}${lineOf(path[0]!)}`;
   return `${before} ${text}${after.startsWith(":") ? "" : " "}${after}`;

@@ -4,7 +4,6 @@ import { withOwnSites } from "../../../src/explain/analyses/frames/mark-frames.t
 import { furtherRun, runFindings } from "../../../src/explain/findings/run-findings.ts";
 import { furtherRunInWords } from "../../../src/show/report/findings.ts";
 import { profileOfPicture, reachOfPicture } from "../../heap-picture.ts";
-import { blocks, wasteOf } from "../analyses/waste/waste-picture.ts";
 
 /** Last line of a run that recorded allocations alone, or accesses too. */
 function lastLine(picture: string, counters: "none" | "exact" = "none", otherAccesses = 0) {
@@ -20,7 +19,7 @@ function lastLine(picture: string, counters: "none" | "exact" = "none", otherAcc
 describe("the tool of a further run", () => {
   it("is named with the part of the peak that one line has", () => {
     expect(lastLine("main > load  1 x 600000  peak 1\nmain > index  4 x 100000  peak 4")).toBe(
-      "60.0 % of the peak (977 KiB) is of load: --tool heap tells how much of it is used",
+      "60.0 % of the peak (977 KiB) is of load: --tool heap tells how much of it is used, --tool waste what is stored in vain",
     );
     expect(lastLine("main > load  1 x 400000  peak 1\nmain > index  4 x 100000  peak 4")).toBeUndefined();
   });
@@ -28,12 +27,6 @@ describe("the tool of a further run", () => {
   it("is none for a small heap", () => {
     expect(lastLine("main > load  1 x 65535  peak 1")).toBeUndefined();
     expect(lastLine("main > load  1 x 65537  peak 1")).toContain("100 % of the peak");
-  });
-
-  it("has the size that a program chose for its blocks", () => {
-    expect(lastLine("main > open  800 x 4096  peak 800")).toBe(
-      "100 % of the peak (3.13 MiB) are 800 blocks of 4.00 KiB of open: --tool heap tells how much of it is used",
-    );
   });
 
   it("is that of blocks that are there at the end, and of which more were made until then", () => {
@@ -52,19 +45,8 @@ describe("the tool of a further run", () => {
   it("is the one for stores and loads, where the blocks of one line have most accesses", () => {
     const grid = "main > grid  1 x 4000  life 1  access 600";
     expect(lastLine(grid, "exact", 400)).toBe(
-      "60.0 % of 1,000 accesses are to blocks of grid: --tool waste tells which are in vain",
+      "60.0 % of 1,000 accesses are to blocks of grid: --tool waste tells whether any are in vain",
     );
     expect(lastLine(grid, "exact", 600)).toBeUndefined();
-  });
-
-  it("is the one for blocks, where their ends are never touched", () => {
-    const lineOf = (written: boolean) => {
-      const fields = [{ offset: 48, size: 4048, written }];
-      const site = blocks({ blocks: 100, bytes: 409_600, size: 4096, element: 4096, fields });
-      const further = furtherRun({ waste: wasteOf({ blocks: [site] }) }, []);
-      return further === undefined ? undefined : furtherRunInWords(further);
-    };
-    expect(lineOf(false)).toMatch(/^the last 4,048 of 4,096 bytes of 100 blocks of make .*: --tool heap /);
-    expect(lineOf(true)).toBeUndefined();
   });
 });

@@ -37,7 +37,7 @@ interface RetainedJson extends Pick<RetainedPlace, "blocks" | "bytes" | "falls">
   paths: RankedList<RetainerPathJson>;
 }
 
-/** One way from a root to blocks of the place. */
+/** Path of pointers from a root to blocks of the place. */
 interface RetainerPathJson extends Pick<RetainerPath, "blocks" | "bytes" | "falls" | "fallsWithRoot"> {
   /** Root of the path: its kind as in retainers.json, or "host" (only JavaScript may hold the blocks), its name, its module, and the offset of a pointer in it. */
   root: NamedRoot;
